@@ -14,7 +14,7 @@ const FIRST: u32 = 0x0010_FF80;
 /// The first UTF-8 byte of all characters that stand for bytes, and of no others except U+100000 to U+10FF7F.
 pub const BYTE_LEAD: u8 = 0xF4;
 
-/// The bytes as text.
+/// Decodes UTF-8. Each byte that is not UTF-8, and each character that stands for one, becomes a character of its own.
 pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.chars().any(is_byte) => Cow::Borrowed(text),

@@ -61,14 +61,12 @@ pub struct Input<'a> {
 /// Why a request cannot be passed on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum Error {
     /// C would see a shorter value than the one that was checked. Respond with 400 if it comes from
     /// the request.
     #[error("{name} holds a NUL byte")]
-    Nul {
-        /// The variable.
-        name: String,
-    },
+    Nul { name: String },
     /// A variable of `env` without a name.
     #[error("a variable has no name")]
     NoName,

@@ -22,7 +22,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// The kind of an [`Error`].
+/// What an [`Error`] is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -44,8 +44,8 @@ pub enum ErrorKind {
 
 /// One error in a configuration, with its position and, if possible, how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Error {
-    /// The kind of error.
     pub kind: ErrorKind,
     /// The position of the statement.
     pub position: Position,
@@ -133,13 +133,12 @@ fn next_step(error: &std::io::Error) -> &'static str {
 /// Why a configuration file could not be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum LoadError {
     /// The file itself cannot be read.
     #[error("cannot read {}: {source}{}", path.display(), next_step(source))]
     Read {
-        /// The file.
         path: PathBuf,
-        /// The cause.
         source: std::io::Error,
     },
     /// Its content is not a valid configuration.

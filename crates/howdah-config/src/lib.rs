@@ -200,8 +200,8 @@ fn sort_messages(cx: &mut table::Context, files: &[String]) {
 
 /// A directive and its description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct DirectiveSummary {
-    /// Its name.
     pub name: &'static str,
     /// The first sentence of its description.
     pub summary: &'static str,

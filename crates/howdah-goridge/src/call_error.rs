@@ -9,6 +9,7 @@ use crate::upload::FormError;
 /// Why a worker did not respond.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum CallError {
     /// `queue_length` requests wait already.
     #[error("the queue is full: raise `num_workers` or `queue_length`")]
@@ -30,12 +31,7 @@ pub enum CallError {
     Worker(String),
     /// The worker crashed, or does not speak the protocol.
     #[error("worker {pid}: {text}")]
-    Crashed {
-        /// Its process id.
-        pid: i32,
-        /// What happened.
-        text: String,
-    },
+    Crashed { pid: i32, text: String },
     /// The response cannot be used.
     #[error("{0}")]
     Response(String),

@@ -80,7 +80,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Encodes it.
+    /// Encodes it, with its CRC-32.
     #[must_use]
     pub fn encode(self) -> [u8; HEADER_SIZE] {
         let mut bytes = [0; HEADER_SIZE];
@@ -218,12 +218,11 @@ pub enum Kind {
 
 /// A part of a stream of frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum Part {
     /// A frame starts. Its body follows, and its end.
     Start {
-        /// The kind of frame.
         kind: Kind,
-        /// Its marks.
         marks: u8,
         /// The first part of the payload of a message.
         context: Bytes,

@@ -30,7 +30,7 @@ use crate::upload::{self, Form, Source, UploadOptions};
 /// Maximum number of workers that stop or decline a request, one after the other.
 const ATTEMPTS: u32 = 5;
 
-/// A request.
+/// A request, as a front thread passes it to the pool.
 pub struct Request<'r> {
     /// Unique for the lifetime of the server.
     pub id: u64,
@@ -58,10 +58,9 @@ pub enum RequestBody {
 /// Why a pool does not start, or is not reloaded.
 #[derive(Debug, thiserror::Error)]
 #[error("pool {pool}: {text}")]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub struct StartError {
-    /// Its name.
     pub pool: String,
-    /// What happened.
     pub text: String,
 }
 
@@ -115,7 +114,7 @@ impl Pool {
         })
     }
 
-    /// Its options.
+    /// The options, as configured.
     pub fn options(&self) -> &PoolOptions {
         &self.shared.options
     }
@@ -260,7 +259,7 @@ impl Pool {
         })
     }
 
-    /// Its current status.
+    /// Counters and processes at the moment.
     pub fn status(&self) -> PoolStatus {
         status(&self.shared)
     }

@@ -60,7 +60,6 @@ impl OsProcess {
     }
 }
 
-/// Kills the process of a pidfd.
 pub(crate) fn kill(pidfd: BorrowedFd<'_>) {
     // It may have exited.
     let _ = process::signal(pidfd, Signal::KILL);

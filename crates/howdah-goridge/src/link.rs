@@ -76,7 +76,7 @@ impl Link {
         self.thread == thread::current().id()
     }
 
-    /// Writes all of it.
+    /// Writes all parts, and waits while the pipe is full.
     pub(crate) async fn write(&self, mut parts: &mut [IoSlice<'_>]) -> io::Result<()> {
         IoSlice::advance_slices(&mut parts, 0);
         let mut writable = None;

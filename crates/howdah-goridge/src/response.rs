@@ -10,8 +10,8 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// Status and header of a response.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Head {
-    /// Status code.
     pub status: StatusCode,
     /// The header fields, without connection-specific ones.
     pub headers: HeaderMap,

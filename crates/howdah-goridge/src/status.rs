@@ -12,7 +12,6 @@ use howdah_pool::{
 use crate::pool::{Counts, PoolInner};
 use crate::worker::Process;
 
-/// Status of a pool.
 pub(crate) fn status(shared: &PoolInner) -> PoolStatus {
     let current = shared.generation.load(Ordering::Relaxed);
     let counts = &shared.counts;

@@ -128,9 +128,7 @@ pub enum FormError {
 /// A request body of a form.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// All of it.
     Memory(Bytes),
-    /// It is in a file.
     File(File),
 }
 

@@ -30,7 +30,7 @@ use howdah_config::Files;
 /// A configuration that was converted.
 #[derive(Debug)]
 pub struct Import {
-    /// The Caddyfile.
+    /// Text of the converted file.
     pub caddyfile: String,
     /// What it could not convert.
     pub notes: Vec<Note>,
@@ -53,25 +53,19 @@ impl fmt::Display for Note {
 
 /// Why a file cannot be converted.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum ImportError {
     /// It is not a configuration of this server.
     #[error("{file}:{line}: {reason}")]
     Syntax {
-        /// The file.
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
         reason: String,
     },
     /// It describes no sites.
     #[error("{file}: {reason}")]
-    Empty {
-        /// The file.
-        file: String,
-        /// What was expected.
-        reason: &'static str,
-    },
+    Empty { file: String, reason: &'static str },
 }
 
 /// The server whose configuration is converted.

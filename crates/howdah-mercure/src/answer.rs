@@ -25,14 +25,13 @@ pub const PATH: &str = "/.well-known/mercure";
 
 /// A request for a hub.
 #[derive(Debug)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Request<'r> {
-    /// The method.
     pub method: &'r Method,
     /// The path, which begins with [`PATH`].
     pub path: &'r str,
     /// The query without its question mark.
     pub query: &'r str,
-    /// The header fields.
     pub headers: &'r HeaderMap,
     /// The whole body.
     pub body: &'r [u8],

@@ -53,7 +53,6 @@ struct State {
     closed: bool,
 }
 
-/// A subscriber.
 #[derive(Debug)]
 pub(crate) struct Subscriber {
     pub(crate) id: String,
@@ -63,7 +62,7 @@ pub(crate) struct Subscriber {
     pub(crate) private: Vec<Selector>,
     pub(crate) payload: Option<Value>,
     queue: Option<Sender<Bytes>>,
-    /// Bytes in the queue.
+    /// Shared with the subscriber's stream, which subtracts what it has sent.
     waiting: QueuedBytes,
 }
 

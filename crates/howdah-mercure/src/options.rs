@@ -64,7 +64,7 @@ impl Default for Options {
 pub struct Origins(pub Vec<String>);
 
 impl Origins {
-    /// Whether this origin is allowed.
+    /// Whether web pages of this origin may subscribe: `*` allows all.
     pub fn allow(&self, origin: &str) -> bool {
         self.include_all() || self.name(origin)
     }
@@ -105,23 +105,17 @@ impl std::fmt::Debug for Key {
 
 /// Why a key cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum KeyError {
-    /// It is empty.
     #[error("the key is empty")]
     Empty,
-    /// The algorithm is unknown.
     #[error(
         "unknown algorithm `{0}`: use HS256, HS384, HS512, RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 or EdDSA"
     )]
     Algorithm(String),
     /// The key does not fit the algorithm.
     #[error("it is not a public key for {algorithm} in PEM: {reason}")]
-    Pem {
-        /// The algorithm.
-        algorithm: String,
-        /// The reason.
-        reason: String,
-    },
+    Pem { algorithm: String, reason: String },
 }
 
 impl Key {

@@ -24,7 +24,6 @@ const CHILDREN_MAX: usize = 4096;
 pub(crate) struct Children(Vec<Child>);
 
 impl Children {
-    /// Starts a program.
     pub(crate) fn start(&mut self, program: &Program, output: OwnedFd) -> io::Result<Reply> {
         if self.0.len() >= CHILDREN_MAX {
             return Err(Errno::AGAIN.into());

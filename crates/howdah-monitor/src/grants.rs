@@ -108,7 +108,7 @@ impl Grants {
         pipe_for(group)
     }
 
-    /// Opens a granted path.
+    /// Opens a path that the configuration grants. Any other path is `EACCES`.
     pub(crate) fn open(&self, path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
         let reads = flags.difference(OFlags::DIRECTORY) == OFlags::RDONLY;
         if reads && self.files.contains(path) {

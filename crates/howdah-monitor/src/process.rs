@@ -36,7 +36,7 @@ pub struct Program {
 pub struct SpawnedProgram {
     /// The server's end of its socket.
     pub socket: OwnedFd,
-    /// The process.
+    /// Readable once the process has exited.
     pub pidfd: OwnedFd,
     /// Its number, which is not reused before [`reap`].
     pub pid: i32,
@@ -170,8 +170,8 @@ impl ProcFile {
 
 /// What the kernel reports about a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Status {
-    /// Its parent.
     pub parent: i32,
     /// Real, effective, saved, and that of the file system.
     pub uids: Vec<u32>,

@@ -82,7 +82,6 @@ impl Operation {
     }
 }
 
-/// One request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request<'r> {
     pub(crate) operation: Operation,
@@ -215,7 +214,6 @@ pub(crate) fn send(
     }
 }
 
-/// One message.
 #[derive(Debug)]
 pub(crate) struct ReceivedMessage {
     /// Its length; 0 at the end.

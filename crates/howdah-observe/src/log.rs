@@ -35,10 +35,9 @@ pub enum Format {
 /// Why the log cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("log {}: {source}", path.display())]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub struct OpenError {
-    /// The file.
     pub path: PathBuf,
-    /// The system's reason.
     #[source]
     pub source: io::Error,
 }

@@ -15,7 +15,7 @@ const FIELD_MAX: usize = 512;
 /// Lines of one page.
 const PAGE_MAX: usize = 200;
 
-/// A line of the log.
+/// A stored entry of the server's log.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LogLine {
     /// Its number since the start, from 1.

@@ -21,8 +21,8 @@ const ROUTES_MAX: usize = 100;
 const OTHER: &str = "(other)";
 /// Method and path of a request, as the client has sent them.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Target {
-    /// Its method.
     pub method: Method,
     /// Its path; the query is not used.
     pub path: PathAndQuery,

@@ -52,7 +52,6 @@ pub(crate) enum SupervisorMessage {
         /// Index of the pool.
         pool: usize,
         segment: u32,
-        /// The place.
         worker: WorkerId,
     },
     /// Kill the process, if it still has this request.
@@ -60,7 +59,6 @@ pub(crate) enum SupervisorMessage {
         /// Index of the pool.
         pool: usize,
         segment: u32,
-        /// Its place.
         worker: WorkerId,
         /// The request that is the reason; `None`: regardless of its request (it broke the
         /// contract).
@@ -102,8 +100,8 @@ pub(crate) enum KillReason {
 /// Why a pool was not reloaded. The previous generation continues to serve.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("pool {pool} was not reloaded: {text}")]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub struct ReloadError {
-    /// The pool's name.
     pub pool: String,
     /// The output of its boot, or why it was not started.
     pub text: String,

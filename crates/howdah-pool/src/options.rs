@@ -45,7 +45,7 @@ pub struct RootOptions {
     pub crashes: Option<CrashSink>,
 }
 
-/// One pool.
+/// Options of one pool, classic or in worker mode.
 #[derive(Debug, Clone)]
 pub struct PoolOptions {
     /// Its name in logs, process titles and metrics; 1 to 64 bytes.
@@ -119,7 +119,7 @@ pub enum Mode {
     Worker(Box<WorkerMode>),
 }
 
-/// Worker mode.
+/// Options of a pool in worker mode only.
 #[derive(Debug, Clone)]
 pub struct WorkerMode {
     /// The worker script, an absolute path.
@@ -171,7 +171,6 @@ impl PoolOptions {
             .is_some_and(|options| options.boot == Boot::Each)
     }
 
-    /// Worker mode, if the pool has it.
     pub(crate) fn worker(&self) -> Option<&WorkerMode> {
         match &self.mode {
             Mode::Classic => None,

@@ -35,7 +35,7 @@ pub struct Preload {
     pub problem: Option<String>,
 }
 
-/// The result of preloading.
+/// What PHP reports about preloading after its start.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct PreloadResult {
     /// PHP has preloaded the suitable files. False: it was started without any.
@@ -55,10 +55,10 @@ pub struct PreloadResult {
     pub files: Vec<PreloadedFile>,
 }
 
-/// One file.
+/// A file of the record, and its verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct PreloadedFile {
-    /// Its path.
     pub path: PathBuf,
     /// Whether it is preloaded.
     pub verdict: Verdict,
@@ -69,8 +69,8 @@ pub struct PreloadedFile {
 /// Whether a file is preloaded, or why not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum Verdict {
-    /// It is preloaded.
     Preloaded,
     /// It cannot be read.
     Missing,

@@ -20,7 +20,7 @@ const PATH_SIZE_MAX: usize = 4096;
 #[derive(Debug, Clone)]
 pub struct Record(Arc<File>);
 
-/// A file of a record.
+/// A file that processes of the pool have run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedFile {
     /// Its path, links resolved.

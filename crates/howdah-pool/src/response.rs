@@ -8,8 +8,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 /// Status line and header of a response.
 #[derive(Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Head {
-    /// Status code.
     pub status: StatusCode,
     /// A reason phrase set by the script (`header("HTTP/1.1 418 I'm a teapot")`); empty if it set none.
     pub reason: Vec<u8>,

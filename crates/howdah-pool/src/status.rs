@@ -35,10 +35,10 @@ fn shared<S: Serializer>(preloaded: &Arc<PreloadResult>, serializer: S) -> Resul
     preloaded.as_ref().serialize(serializer)
 }
 
-/// One pool.
+/// Status of one pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct PoolStatus {
-    /// Its name.
     pub name: String,
     /// Version of the PHP that its processes run.
     pub php: String,
@@ -172,6 +172,7 @@ pub struct SlowRequestStatus {
 /// How a slow request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum SlowOutcome {
     /// The script ran to its end.
     Finished,
@@ -189,18 +190,17 @@ pub enum SlowOutcome {
     CpuTimeout,
     /// The process sent something that is not a response.
     MalformedResponse,
-    /// The server stopped.
     ServerStopped,
 }
 
 /// Where a slow request was for some time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct SlowPlace {
     /// Age of the request, in milliseconds, at the first sample there.
     pub from_ms: u64,
     /// The time of the last one.
     pub to_ms: u64,
-    /// Samples.
     pub samples: usize,
     /// The innermost frames.
     pub place: String,
@@ -262,6 +262,7 @@ pub struct RequestStatus {
 
 /// The events of a pool's processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Counters {
     /// Workers that were requested.
     pub spawned: u64,
@@ -279,11 +280,9 @@ pub struct Counters {
     pub scaled_up: u64,
     /// Workers that were removed because they were idle.
     pub scaled_down: u64,
-    /// Boots that failed.
     pub boots_failed: u64,
     /// Reloads that were done.
     pub reloads: u64,
-    /// Reloads that failed.
     pub reloads_failed: u64,
     /// Replacements of the pool's shared memory after one of its processes had corrupted it.
     pub segments_replaced: u64,

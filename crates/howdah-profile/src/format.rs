@@ -60,7 +60,7 @@ impl Format {
         }
     }
 
-    /// The profile in this format.
+    /// Renders the profile in this format. Fails if the document is larger than [`SIZE_MAX`].
     pub fn render(self, profile: &Profile, metric: Metric) -> Result<Vec<u8>, RenderError> {
         let bytes = match self {
             Self::Svg => flame_graph::render(profile, metric).into_bytes(),

@@ -5,7 +5,7 @@
 pub struct RoutePattern(String);
 
 impl RoutePattern {
-    /// A pattern of this text.
+    /// `text` as the user wrote it. Every text is a valid pattern.
     pub fn new(text: &str) -> Self {
         Self(text.to_owned())
     }

@@ -85,7 +85,7 @@ pub const PUBLISH_SIZE: usize = 8;
 pub const UPDATE_SIZE: usize = 32;
 /// Largest encoded update, in bytes.
 pub const UPDATE_SIZE_MAX: u32 = 1 << 20;
-/// Topics of one update.
+/// Maximum number of topics of one update.
 pub const UPDATE_TOPICS_MAX: u32 = 1000;
 /// Flag of a PUBLISH frame: the first part of an update; an unfinished previous one is dropped.
 pub const PUBLISH_FIRST: u32 = 1;
@@ -113,22 +113,22 @@ pub const EXIT_SUSPENDED: u32 = 6;
 pub const FRONT_RING_SIZE: usize = 128;
 /// Size of a worker's words.
 pub const WORKER_SIZE: usize = 256;
-/// Size of a slot.
+/// Bytes of a slot's words, without its areas.
 pub const SLOT_SIZE: usize = 192;
 
 /// Bytes of the area in which a worker counts the samples of a profile.
 pub const PROFILE_SIZE: usize = 2 << 20;
-/// Where its frames begin.
+/// Offset of the frames in the area.
 pub const PROFILE_FRAMES_OFFSET: usize = 4096;
-/// Where its nodes begin.
+/// Offset of the nodes in the area.
 pub const PROFILE_NODES_OFFSET: usize = 200_704;
-/// Where its strings begin.
+/// Offset of the strings in the area.
 pub const PROFILE_STRINGS_OFFSET: usize = 1_249_280;
-/// Most frames.
+/// Maximum number of frames.
 pub const PROFILE_FRAMES_MAX: u32 = 8192;
-/// Most nodes.
+/// Maximum number of nodes.
 pub const PROFILE_NODES_MAX: u32 = 32_768;
-/// Bytes of strings.
+/// Bytes for strings.
 pub const PROFILE_STRINGS_MAX: u32 = 847_872;
 /// Size of the header before all that (`struct howdah_profile`).
 pub const PROFILE_HEADER_SIZE: usize = 64;
@@ -173,7 +173,7 @@ pub const POOL_FLAG_CONCURRENCY_FALLBACK: u32 = 512;
 pub const POOL_FLAG_LEAK_HEADER: u32 = 2048;
 /// Size of a record of files, including its header (`struct howdah_record`).
 pub const RECORD_SIZE: usize = 4 << 20;
-/// Size of its header.
+/// Size of the header of a record, in bytes.
 pub const RECORD_HEADER_SIZE: usize = 8;
 /// Flag in the word of an entry: an autoloader included the file; the rest is the size of its path.
 pub const RECORD_AUTOLOADED: u32 = 1 << 31;

@@ -197,7 +197,6 @@ impl Memory {
         unsafe { self.base.add((start + at) as usize) }
     }
 
-    /// Copies bytes into an area.
     pub(crate) fn copy_in(&self, area: Area, at: u64, bytes: &[u8]) {
         let target = self.bytes(area, at, bytes.len());
         // SAFETY: `target` has room, as `bytes()` checked, and does not overlap private memory. By the contract no

@@ -135,8 +135,8 @@ pub enum FrameKind {
 
 /// A frame of stacks. Text as the worker wrote it, with invalid UTF-8 replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct ProfileFrame {
-    /// The kind of frame.
     pub kind: FrameKind,
     /// `Class::function`, a route, or `[what is waited for]`.
     pub name: String,
@@ -163,10 +163,9 @@ pub struct ProfileNode {
 
 /// The counts of the workers of one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct WorkerProfile {
-    /// Samples.
     pub counts: SampleCounts,
-    /// Frames.
     pub frames: Vec<ProfileFrame>,
     /// Stacks.
     pub nodes: Vec<ProfileNode>,

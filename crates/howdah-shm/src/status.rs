@@ -7,12 +7,11 @@ use std::num::NonZeroU64;
 
 /// A slot in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct SlotStatus {
-    /// Which slot.
     pub slot: SlotId,
     /// 0 until it is filled.
     pub request_id: u64,
-    /// Its state.
     pub state: SlotState,
 }
 

@@ -9,8 +9,8 @@ use rustix::process::{Pid, Signal, kill_process};
 /// A process as `/proc` shows it. The start time distinguishes it from a later process with the
 /// same id.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Process {
-    /// Process id.
     pub pid: u32,
     /// Process id of the parent.
     pub parent: u32,

@@ -38,24 +38,15 @@ const BACKDATED: Duration = Duration::from_secs(60);
 pub enum AuthorityError {
     /// Its files cannot be read or written.
     #[error("{}: {}; the internal authority keeps its keys there: set `storage file_system PATH`", file.display(), reason(source))]
-    Storage {
-        file: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Storage { file: PathBuf, source: io::Error },
     /// One of its files is invalid.
     #[error("{}: {reason}; remove the file, and a new authority is created, which clients must trust again", file.display())]
-    Broken {
-        file: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    Broken { file: PathBuf, reason: String },
     /// A certificate cannot be issued.
     #[error("the internal authority cannot make a certificate for {name}: {reason}")]
     Issue {
         /// Name that the certificate is for.
         name: String,
-        /// What is wrong.
         reason: String,
     },
 }
@@ -94,7 +85,7 @@ pub struct AuthorityCertificates {
     pub intermediate: NamedCertificate,
 }
 
-/// A certificate of the internal authority.
+/// A PEM certificate of the internal authority, with its subject's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedCertificate {
     /// The common name of its subject.
@@ -107,7 +98,6 @@ pub struct NamedCertificate {
 struct Signer {
     certificate: CertificateDer<'static>,
     key: KeyPair,
-    /// The certificate.
     pem: String,
     not_before: SystemTime,
     not_after: SystemTime,

@@ -21,7 +21,6 @@ pub enum CertificateError {
     #[error("cannot read {}: {source}", file.display())]
     Read {
         file: PathBuf,
-        /// The cause.
         source: std::io::Error,
     },
     /// It is not PEM, or contains something else.
@@ -34,38 +33,19 @@ pub enum CertificateError {
     #[error("{}: the private key cannot be used: {reason}; use RSA with 2048 bits or more, ECDSA on P-256 or P-384, or Ed25519", file.display())]
     BadKey {
         file: PathBuf,
-        /// What is wrong.
         reason: rustls::Error,
     },
     /// The two do not belong together.
     #[error("the key {} does not belong to the certificate {}: give the two files that were made together", key.display(), certificate.display())]
-    Mismatch {
-        /// The certificate's file.
-        certificate: PathBuf,
-        /// The key's file.
-        key: PathBuf,
-    },
+    Mismatch { certificate: PathBuf, key: PathBuf },
     /// The certificate is invalid.
     #[error("{}: the certificate is malformed: {reason}", file.display())]
-    Malformed {
-        file: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-    /// It has expired.
+    Malformed { file: PathBuf, reason: String },
     #[error("{}: the certificate has expired on {on}: renew it", file.display())]
-    Expired {
-        file: PathBuf,
-        /// When.
-        on: String,
-    },
+    Expired { file: PathBuf, on: String },
     /// It is not valid yet.
     #[error("{}: the certificate is not valid before {from}: check this machine's clock", file.display())]
-    NotYet {
-        file: PathBuf,
-        /// When it is.
-        from: String,
-    },
+    NotYet { file: PathBuf, from: String },
 }
 
 /// A certificate, its chain and its key, and its contents.

@@ -19,18 +19,10 @@ pub enum TlsError {
     Authority(#[from] AuthorityError),
     /// `client_auth`.
     #[error("{}: {reason}; `client_auth` needs PEM files with certificates of authorities", file.display())]
-    ClientRoots {
-        file: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    ClientRoots { file: PathBuf, reason: String },
     /// `tls_trust_pool` of a `reverse_proxy`.
     #[error("{}: {reason}; `tls_trust_pool` needs PEM files with certificates of authorities", file.display())]
-    UpstreamRoots {
-        file: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    UpstreamRoots { file: PathBuf, reason: String },
     /// An upstream with HTTPS, without any trusted authority.
     #[error(
         "the system trusts no authority, so no upstream with `https://` can be trusted: {reason}; install the package `ca-certificates`, or name the authority with `tls_trust_pool file FILE`"
@@ -38,11 +30,7 @@ pub enum TlsError {
     SystemRoots { reason: String },
     /// `on_demand_tls { ask }`.
     #[error("`on_demand_tls {{ ask {url} }}`: {reason}")]
-    Ask {
-        url: String,
-        /// What is wrong.
-        reason: String,
-    },
+    Ask { url: String, reason: String },
     /// Options that exclude each other.
     #[error("TLS cannot be set up: {0}")]
     Rustls(#[from] rustls::Error),
@@ -61,19 +49,10 @@ pub enum TlsError {
     Redis(#[source] std::io::Error),
     /// `default_sni` or `fallback_sni`.
     #[error("`{option} {name}`: no site with HTTPS has this host")]
-    Sni {
-        /// Which option.
-        option: &'static str,
-        /// The name.
-        name: String,
-    },
+    Sni { option: &'static str, name: String },
     /// `acme_ca_root` and similar options.
     #[error("{}: {reason}; `acme_ca_root` is a PEM file with a certificate", file.display())]
-    AcmeRoot {
-        file: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    AcmeRoot { file: PathBuf, reason: String },
 }
 
 impl TlsError {

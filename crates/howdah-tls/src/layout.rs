@@ -17,7 +17,7 @@ use crate::storage::file_name;
 /// The folder of an account without an address.
 const NO_EMAIL: &str = "default";
 
-/// The place of a certificate.
+/// Paths of a certificate and its key, relative to the storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CertificatePlace {
     pub(crate) key: PathBuf,
@@ -41,7 +41,7 @@ impl CertificatePlace {
     }
 }
 
-/// The place of an account.
+/// Paths of an ACME account, relative to the storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AccountPlace {
     pub(crate) key: PathBuf,

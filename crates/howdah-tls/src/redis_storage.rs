@@ -21,7 +21,6 @@ const PROOF: Duration = Duration::from_secs(3600);
 /// one.
 const LOOKUPS: usize = 8;
 
-/// A storage in Redis.
 #[derive(Debug)]
 pub(crate) struct RedisStorage {
     remote: Arc<Remote>,

@@ -158,7 +158,7 @@ impl Remote {
         self.run(KEEP, key, owner, life)
     }
 
-    /// Releases a key.
+    /// Releases a key if `owner` still holds it.
     pub(crate) fn release(&self, key: &str, owner: &str) -> io::Result<()> {
         self.run(RELEASE, key, owner, Duration::ZERO).map(drop)
     }

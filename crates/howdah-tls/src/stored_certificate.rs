@@ -116,7 +116,6 @@ impl<'a> StoredCertificate<'a> {
         self.parse(issued.key.as_bytes(), issued.chain.as_bytes())
     }
 
-    /// Stores it.
     pub(crate) fn store(&self, issued: &IssuedCertificate) -> io::Result<()> {
         self.write(issued)?;
         // One of an earlier version would come back if this one were lost.

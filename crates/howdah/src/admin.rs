@@ -80,7 +80,7 @@ fn warn_of_exposure(admin: &Admin, is_php_restricted: bool, default: bool) {
     }
 }
 
-/// The configured address.
+/// Converts the configured address to the one that listener and client use.
 pub(crate) fn address(configured: &model::AdminAddress) -> AdminAddress {
     match configured {
         model::AdminAddress::Tcp { host, port } => AdminAddress::Tcp {

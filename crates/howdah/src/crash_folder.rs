@@ -141,7 +141,7 @@ impl CrashFolder {
         Ok(reports.collect())
     }
 
-    /// The report with this number.
+    /// `None`: no report has this number.
     pub(crate) fn read(&self, number: u64) -> io::Result<Option<CrashReport>> {
         let file = match fs::open(&self.file(number)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

@@ -16,7 +16,6 @@
 #include "connections_track.h"
 #include "process/log.h"
 
-/* A client. */
 struct item {
 	zval client;
 	int64_t since; /* when it became free */

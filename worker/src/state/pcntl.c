@@ -16,7 +16,6 @@
 #include "request/exit.h"
 #include "restore_functions.h"
 
-/* One handler. */
 struct signal_handler {
 	int number;
 	const void *room; /* of its task; NULL: of the only request */

@@ -12,7 +12,6 @@ pub(crate) struct Binding {
 }
 
 impl Binding {
-    /// The binding of a site.
     pub(crate) fn of(site: &Site) -> Self {
         Self {
             ips: site.bind.clone(),

@@ -115,7 +115,6 @@ impl std::fmt::Display for NamedListener {
     }
 }
 
-/// All listeners of a site.
 fn listeners(site: &Site) -> Vec<NamedListener> {
     let mut ips: Vec<_> = site.bind.iter().copied().map(Some).collect();
     if ips.is_empty() && site.unix_sockets.is_empty() {

@@ -203,7 +203,6 @@ fn level(call: &Call<'_>) -> Result<LogLevel, Error> {
 }
 
 impl LineFormat {
-    /// A format with this encoding.
     pub(crate) fn of(encoding: LogFormat) -> Self {
         Self {
             encoding: Some(encoding),

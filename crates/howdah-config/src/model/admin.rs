@@ -16,12 +16,12 @@ pub enum Admin {
 
 /// Where the admin API listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum AdminAddress {
     /// `HOST:PORT`, `[::1]:PORT` or `:PORT` (all addresses).
     Tcp {
         /// A name or an IP address without brackets; empty means all addresses of the machine.
         host: String,
-        /// The port.
         port: u16,
     },
     /// `unix//PATH`.

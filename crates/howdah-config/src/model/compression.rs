@@ -55,7 +55,6 @@ impl Compression {
     }
 }
 
-/// A content coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the documentation")]
 pub enum ContentCoding {
@@ -95,7 +94,6 @@ impl ContentCoding {
         }
     }
 
-    /// The coding with that name.
     pub(crate) fn find(name: &str) -> Option<Self> {
         [Self::Gzip, Self::Zstd, Self::Brotli]
             .into_iter()

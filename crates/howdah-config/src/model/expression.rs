@@ -152,10 +152,10 @@ pub enum Expression {
 
 /// A value in an expression.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum Operand {
     /// A text, or a placeholder.
     Text(Template),
-    /// A number.
     Number(f64),
     /// `true` or `false`.
     Bool(bool),

@@ -15,8 +15,8 @@ pub struct TryFiles {
 
 /// Choice among several files: `policy` and `try_policy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum TryPolicy {
-    /// The first that exists.
     #[default]
     FirstExist,
     /// The first that exists; the last one is used without a check.

@@ -16,12 +16,12 @@ pub struct UnixSocket {
 
 /// The address of a listener as configurations name it: `:443`, `127.0.0.1:80`, `unix//PATH`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum ListenerAddress {
     /// A port.
     Tcp {
         /// `None`: all addresses of the machine.
         ip: Option<IpAddr>,
-        /// Its number.
         port: u16,
     },
     /// A Unix socket, by its absolute path.

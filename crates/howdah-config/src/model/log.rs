@@ -23,6 +23,7 @@ pub struct AccessLog {
 
 /// Where lines are written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum LogOutput {
     /// Standard error.
     #[default]
@@ -31,7 +32,6 @@ pub enum LogOutput {
     Stdout,
     /// Nowhere.
     Discard,
-    /// A file.
     File(LogFile),
 }
 
@@ -70,7 +70,7 @@ impl Default for Roll {
     }
 }
 
-/// The format of a line.
+/// How log lines are written: `format`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LineFormat {
     /// Default: `console` on a terminal, `json` otherwise.
@@ -110,7 +110,7 @@ pub enum TimeFormat {
     Layout(TimeLayout),
 }
 
-/// The format of durations.
+/// How durations are written: `duration_format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DurationFormat {
     /// `seconds`, with a fraction.

@@ -7,23 +7,17 @@ use super::worker_modes::{Boot, Connections, Isolation, Keep, LeakDetection, OnE
 
 /// The syntax of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum OptionKind {
     /// A whole number within these bounds.
     Number {
-        /// The smallest.
         min: u64,
-        /// The largest.
         max: u64,
         /// The word for no limit; empty if a limit is required.
         unlimited: &'static str,
     },
     /// A size within these bounds: `10MB`.
-    Size {
-        /// The smallest.
-        min: u64,
-        /// The largest.
-        max: u64,
-    },
+    Size { min: u64, max: u64 },
     /// A duration of more than zero, or `off`.
     Time,
     /// `on` or `off`.

@@ -156,6 +156,7 @@ pub enum Placeholder {
 
 /// `{system.*}`: the machine and the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum SystemPart {
     /// The name of the machine.
     Hostname,
@@ -165,7 +166,6 @@ pub enum SystemPart {
     Arch,
     /// What separates names in a path.
     Slash,
-    /// The working directory.
     WorkingDirectory,
 }
 

@@ -19,7 +19,7 @@ pub enum LimitBlocks {
     Workers,
 }
 
-/// One limit.
+/// A row of [`POOL_LIMITS`].
 #[derive(Debug)]
 pub struct PoolLimit {
     /// Its name everywhere; with `-` in place of `_` on the command line.
@@ -46,7 +46,7 @@ pub struct PoolLimit {
     pub pool_differs: &'static str,
     /// A line that uses it.
     pub example: &'static str,
-    /// Its value.
+    /// Reads its value from the limits of a pool.
     pub get: fn(&PoolLimits) -> LimitValue,
     /// Sets it; false if its type cannot hold the value.
     pub set: fn(&mut PoolLimitOverrides, LimitValue) -> bool,
@@ -114,7 +114,7 @@ macro_rules! pool_limits {
             $($key:ident: $text:expr),* $(,)?
         }
     )*) => {
-        /// Limits of one pool.
+        /// The values of [`POOL_LIMITS`] for one pool.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct PoolLimits {
             $($(#[doc = $about])+ pub $name: $type,)*
@@ -351,7 +351,7 @@ impl PoolLimit {
         set: |_, _| false,
     };
 
-    /// The limit of this name.
+    /// Finds a row by its name in the Caddyfile.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         POOL_LIMITS.iter().find(|limit| limit.name == name)

@@ -13,12 +13,12 @@ use super::route::Route;
 
 /// The address of a server to which requests are passed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum Upstream {
     /// `HOST:PORT`.
     Tcp {
         /// A name or an IP address without brackets.
         host: String,
-        /// The port.
         port: u16,
     },
     /// `unix//PATH`.
@@ -52,6 +52,7 @@ pub struct UpstreamTls {
 
 /// `lb_policy`: how one of the healthy upstreams is chosen for a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum Policy {
     /// Any one.
     #[default]
@@ -74,7 +75,6 @@ pub enum Policy {
     UriHash,
     /// By a header field.
     Header {
-        /// Its name.
         name: String,
         /// For requests without it.
         fallback: Box<Policy>,
@@ -88,7 +88,6 @@ pub enum Policy {
     },
     /// By a cookie, which is set if it is missing.
     Cookie {
-        /// Its name.
         name: String,
         /// Key of the hash of the upstream's address that is its value. Default empty.
         secret: String,
@@ -351,10 +350,10 @@ impl Intercept {
 
 /// `handle_response [@NAME] { … }` or `replace_status [@NAME] CODE`.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct InterceptRule {
     /// Which responses it applies to; `None`: all.
     pub matcher: Option<ResponseMatcher>,
-    /// Its action.
     pub action: InterceptAction,
 }
 

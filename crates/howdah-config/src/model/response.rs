@@ -4,11 +4,11 @@ use super::placeholder::Template;
 
 /// The status code of a response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum Status {
     /// Not given: that of the error in `handle_errors`, otherwise the handler's default.
     #[default]
     Default,
-    /// This one.
     Code(u16),
     /// A placeholder, such as `{err.status_code}`. An invalid value becomes a 500.
     Text(Template),
@@ -34,7 +34,7 @@ impl StatusRange {
         Self::new(code, code)
     }
 
-    /// Whether the status is in the range.
+    /// Both ends of the range are included.
     #[must_use]
     pub fn contains(self, code: u16) -> bool {
         (self.first..=self.last).contains(&code)

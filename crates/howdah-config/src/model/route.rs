@@ -13,10 +13,10 @@ use super::uri::UriChange;
 
 /// A handler with a matcher.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Route {
     /// All requests, if `None`.
     pub matcher: Option<Matcher>,
-    /// Its handler.
     pub handler: Handler,
     /// Of the routes with the same group number in one list, only the first that matches runs
     /// (`handle` blocks exclude each other).

@@ -68,12 +68,11 @@ pub enum TimePart {
 
 /// How a number is padded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum Padding {
     /// Nothing.
     None,
-    /// Zeros.
     Zero,
-    /// Spaces.
     Space,
 }
 

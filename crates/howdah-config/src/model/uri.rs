@@ -4,6 +4,7 @@ use super::placeholder::Template;
 
 /// `uri`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum UriChange {
     /// `strip_prefix TEXT`: removed from the path.
     StripPrefix(Template),
@@ -13,7 +14,6 @@ pub enum UriChange {
     Replace {
         /// The text; escaped as in the request.
         find: Template,
-        /// Its replacement.
         replace: Template,
         /// Maximum number of replacements, from the start; `None`: all.
         limit: Option<usize>,
@@ -31,26 +31,20 @@ pub enum UriChange {
 
 /// One change of `uri query`. Names and values are not escaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum QueryChange {
     /// `OLD>NEW`: replaces a parameter that already has the new name.
-    Rename {
-        /// The old name.
-        old: Template,
-        /// The new name.
-        new: Template,
-    },
+    Rename { old: Template, new: Template },
     /// `NAME VALUE`: replaces all parameters of that name.
     Set {
         /// Name of the parameter.
         name: Template,
-        /// Its value.
         value: Template,
     },
     /// `+NAME VALUE`: in addition to existing ones.
     Add {
         /// Name of the parameter.
         name: Template,
-        /// Its value.
         value: Template,
     },
     /// `NAME REGEXP REPLACEMENT`: in the value.

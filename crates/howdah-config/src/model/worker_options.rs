@@ -14,7 +14,7 @@ pub const CONCURRENCY_MAX: u32 = 1024;
 /// Files that `watch` watches if no pattern is given: FrankenPHP's default.
 pub const DEFAULT_WATCH: &str = "./**/*.{env,php,twig,yaml,yml}";
 
-/// One option.
+/// A row of [`WORKER_OPTIONS`].
 #[derive(Debug)]
 pub struct WorkerOption {
     /// Its name everywhere; with `-` in place of `_` on the command line.
@@ -37,7 +37,7 @@ pub struct WorkerOption {
     pub differs: &'static str,
     /// Lines that use it.
     pub example: &'static str,
-    /// Its value.
+    /// Reads its value from the options of a worker.
     pub get: fn(&WorkerOptions) -> OptionValue,
     /// Sets it, or adds to a list; false if its type cannot hold the value.
     pub set: fn(&mut WorkerOptions, OptionValue) -> bool,
@@ -270,7 +270,7 @@ impl WorkerOption {
         set: |_, _| false,
     };
 
-    /// The option of this name.
+    /// Finds a row by its name in the Caddyfile.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         WORKER_OPTIONS.iter().find(|option| option.name == name)

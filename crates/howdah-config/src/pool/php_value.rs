@@ -92,7 +92,6 @@ pub(crate) fn read(
     Ok(out.finish())
 }
 
-/// The parts of each line.
 fn lines(template: Template) -> Vec<Vec<Part>> {
     let mut lines = vec![Vec::new()];
     let mut add = |part, begins: bool| {

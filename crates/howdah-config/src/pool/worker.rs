@@ -159,7 +159,7 @@ pub(crate) fn name(call: &Call<'_>) -> Result<String, Error> {
     name_of(call.one()?)
 }
 
-/// A name for a pool.
+/// Checks the name of a pool: one line of at most [`MAX_NAME`] bytes, and not that of the default pool.
 pub(crate) fn name_of(word: &Word) -> Result<String, Error> {
     let name = literal(word, "a name")?;
     if name.trim().is_empty() || name.len() > MAX_NAME || name.contains(char::is_control) {

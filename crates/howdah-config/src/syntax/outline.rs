@@ -7,17 +7,17 @@ use crate::syntax::tree::{Statement, Tree};
 
 /// A whole configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Outline {
     /// The statements of the global block.
     pub global: Vec<Line>,
-    /// The sites.
     pub sites: Vec<SiteOutline>,
 }
 
-/// A site.
+/// A site block as written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct SiteOutline {
-    /// Its addresses.
     pub addresses: Vec<String>,
     /// Its directives.
     pub statements: Vec<Line>,
@@ -25,13 +25,13 @@ pub struct SiteOutline {
 
 /// A statement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Line {
     /// The first word.
     pub name: String,
     /// The others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
-    /// Its block, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<Vec<Line>>,
 }

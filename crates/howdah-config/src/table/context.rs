@@ -57,7 +57,6 @@ pub(crate) struct Context {
     groups: u32,
 }
 
-/// A named route.
 #[derive(Debug)]
 pub(crate) struct NamedRoute {
     pub(crate) name: Word,

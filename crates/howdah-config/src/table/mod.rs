@@ -19,7 +19,6 @@ pub(crate) struct Entry {
     pub(crate) name: &'static str,
     /// Syntax of the arguments, the name first.
     pub(crate) syntax: &'static str,
-    /// The default.
     pub(crate) default: &'static str,
     pub(crate) about: &'static str,
     /// Differences from Caddy or FrankenPHP.

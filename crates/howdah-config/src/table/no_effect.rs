@@ -1,7 +1,6 @@
 //! Names of other servers that are accepted although they have no effect in this version, so that files with them work.
 //! Each use is a warning: nothing is ignored silently. Their arguments and blocks are not checked.
 
-/// A name without effect.
 pub(crate) struct NameWithoutEffect {
     /// [`Table::kind`](crate::table::Table::kind) of the table that the name belongs to.
     pub(crate) kind: &'static str,

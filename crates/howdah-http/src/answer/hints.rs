@@ -93,7 +93,6 @@ impl Page {
 }
 
 impl Hints {
-    /// Sends the hints of the page.
     pub(crate) fn send(&self, page: &Page, interim: Interim<'_>) {
         let links = self.pages.borrow_mut().find(&page.key);
         if let Some(links) = links

@@ -92,7 +92,6 @@ impl Coder {
         }
     }
 
-    /// The length of the body when compressed.
     fn compressed_length(&self, body: &[u8]) -> io::Result<usize> {
         match self.compression {
             Compression::Gzip(level) => self.gzip(body, level, <[u8]>::len),

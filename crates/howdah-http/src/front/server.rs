@@ -111,11 +111,7 @@ pub struct PreparedConfiguration {
 pub enum SwitchError {
     /// A thread cannot serve it.
     #[error("front thread {index} cannot serve it: {source}")]
-    Service {
-        index: usize,
-        /// The cause.
-        source: io::Error,
-    },
+    Service { index: usize, source: io::Error },
     /// A thread has ended: the server is about to stop.
     #[error("the server is stopping")]
     Stopping,
@@ -139,21 +135,14 @@ impl std::fmt::Debug for Hooks {
 /// Why a front thread ended without an order to stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum RunError {
     /// There is no such thread, or it was already started.
     #[error("front thread {index} does not exist or was started before")]
-    Index {
-        /// The requested index.
-        index: usize,
-    },
+    Index { index: usize },
     /// The runtime or a listener failed.
     #[error("front thread {index} cannot run: {source}")]
-    Runtime {
-        /// The thread.
-        index: usize,
-        /// The cause.
-        source: io::Error,
-    },
+    Runtime { index: usize, source: io::Error },
     /// A route cannot be executed; [`Server::bind`] would have reported it.
     #[error(transparent)]
     Route(#[from] crate::message::route_error::RouteError),

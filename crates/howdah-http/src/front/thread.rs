@@ -82,7 +82,6 @@ impl<A: Application> Front<A> {
         })
     }
 
-    /// Switches to the configuration.
     fn switch(&mut self, ready: ReadyConfiguration<A>) {
         let ReadyConfiguration {
             service,

@@ -13,17 +13,14 @@ use crate::message::spool::SpoolError;
 /// Why the server cannot listen on an address.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum BindError {
     /// Another program uses it.
     #[error("port {} is in use ({address}): stop the other program or choose another port", address.port())]
-    InUse {
-        /// The requested address.
-        address: SocketAddr,
-    },
+    InUse { address: SocketAddr },
     /// The server itself has the port, on an address that includes this one or is included in it.
     #[error("cannot listen on {address} while the server listens on {own}: restart the server")]
     Overlap {
-        /// The requested address.
         address: SocketAddr,
         /// The address that is listened on.
         own: SocketAddr,
@@ -32,48 +29,27 @@ pub enum BindError {
     #[error(
         "no permission to listen on {address}: use a port above 1023, or grant CAP_NET_BIND_SERVICE"
     )]
-    Permission {
-        /// The requested address.
-        address: SocketAddr,
-    },
+    Permission { address: SocketAddr },
     /// Any other error.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// The requested address.
         address: SocketAddr,
-        /// The cause.
         source: io::Error,
     },
     /// Another program listens on a Unix socket.
     #[error("unix/{} is in use: stop the other program or choose another path", path.display())]
-    UnixInUse {
-        /// The requested address.
-        path: PathBuf,
-    },
+    UnixInUse { path: PathBuf },
     /// A Unix socket cannot be created.
     #[error("cannot listen on unix/{}: {source}", path.display())]
-    Unix {
-        /// The requested address.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Unix { path: PathBuf, source: io::Error },
     /// HTTP/3 cannot be served on the address.
     #[error(
         "cannot serve HTTP/3 on {address}/udp: {reason}; free the port, or turn HTTP/3 off with `servers {{ protocols h1 h2 }}`"
     )]
-    Http3 {
-        /// The requested address.
-        address: SocketAddr,
-        /// The cause.
-        reason: String,
-    },
+    Http3 { address: SocketAddr, reason: String },
     /// The caller has no certificates for it.
     #[error("{address} uses HTTPS, but has no certificates")]
-    Certificates {
-        /// The requested address.
-        address: SocketAddr,
-    },
+    Certificates { address: SocketAddr },
     /// No site names an address.
     #[error("no site has an address to listen on: add one such as `:8080 {{ … }}`")]
     NoAddress,

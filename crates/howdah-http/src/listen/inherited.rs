@@ -67,7 +67,7 @@ impl InheritedSockets {
         }
     }
 
-    /// The UDP socket with this address.
+    /// Removes the UDP socket with this address, which then belongs to the caller.
     pub(crate) fn take_udp(&mut self, address: SocketAddr) -> Option<UdpSocket> {
         match self.take(|socket| matches!(socket, Kind::Udp(own, _) if *own == address))? {
             Kind::Udp(_, socket) => Some(socket),
@@ -75,7 +75,7 @@ impl InheritedSockets {
         }
     }
 
-    /// The Unix socket at this path.
+    /// Removes the Unix socket at this path, which then belongs to the caller.
     pub fn take_unix(&mut self, path: &Path) -> Option<UnixListener> {
         match self.take(|socket| matches!(socket, Kind::Unix(Some(own), _) if own == path))? {
             Kind::Unix(_, socket) => Some(socket),

@@ -101,7 +101,6 @@ pub(crate) enum Order {
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) setup: Arc<Setup>,
-    /// Origins of its listeners.
     pub(crate) origins: Arc<[Origin]>,
     pub(crate) sockets: Sockets,
     /// Time for connections that have to close.

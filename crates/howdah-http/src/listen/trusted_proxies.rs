@@ -26,7 +26,6 @@ impl TrustedProxies {
         })
     }
 
-    /// Whether this address is a trusted proxy.
     pub(crate) fn trust(&self, address: IpAddr) -> bool {
         self.ranges.iter().any(|range| range.contains(address))
     }

@@ -32,13 +32,13 @@ pub struct Tls {
 
 /// How a client has authenticated itself.
 #[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum TlsClient {
     /// No certificate was requested.
     #[default]
     Unasked,
     /// No certificate was sent, which the site allows.
     Nobody,
-    /// A certificate.
     Verified(Rc<ClientCertificate>),
 }
 

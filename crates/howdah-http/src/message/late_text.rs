@@ -21,7 +21,7 @@ pub(crate) struct Figures {
     pub(crate) php: Option<UsageSoFar>,
 }
 
-/// Bytes of the bodies.
+/// Lengths of the bodies of request and response, without framing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BodyBytes {
     pub(crate) received: u64,

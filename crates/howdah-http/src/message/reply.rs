@@ -30,7 +30,6 @@ pub(crate) fn error(status: StatusCode, message: Cow<'static, str>) -> Response<
     failure(text(status, body), message)
 }
 
-/// A response with the status and the reason.
 pub(crate) fn explain(status: StatusCode, reason: &str) -> Response<Content> {
     let response = text(status, format!("{reason}\n").into());
     failure(response, Cow::Owned(reason.to_owned()))

@@ -14,10 +14,9 @@ const BATCH_MAX: usize = 4096;
 
 /// A request whose response has ended.
 #[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct FinishedRequest {
-    /// Its id.
     pub id: u64,
-    /// The method.
     pub method: Method,
     /// The URI as received.
     pub uri: Uri,

@@ -127,10 +127,9 @@ pub(crate) type LiveQuery = oneshot::Sender<Vec<LiveRequest>>;
 
 /// A request in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct LiveRequest {
-    /// Its id.
     pub id: u64,
-    /// The method.
     pub method: String,
     /// The authority of the target (HTTP/2, HTTP/3, absolute form), or the `Host` header; empty if absent.
     pub host: String,

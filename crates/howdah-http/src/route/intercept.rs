@@ -42,7 +42,6 @@ impl Intercept {
         self.rules.is_empty()
     }
 
-    /// The action for this response, if any.
     pub(crate) fn action(&self, head: &response::Parts) -> Option<&Action> {
         let matches = |rule: &&Rule| {
             rule.matcher

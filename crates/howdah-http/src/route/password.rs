@@ -50,7 +50,6 @@ pub(crate) enum PasswordState {
     Unknown(PasswordCheck),
 }
 
-/// A password that has to be checked.
 pub(crate) struct PasswordCheck {
     auth: Rc<Passwords>,
     password: Vec<u8>,

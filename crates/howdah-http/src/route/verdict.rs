@@ -11,7 +11,7 @@ use http::header::{HeaderName, HeaderValue};
 #[derive(Debug)]
 pub(crate) struct CopiedFields(pub(crate) Box<[(HeaderName, HeaderName)]>);
 
-/// One of them.
+/// A result that a request waited for before its routes could continue.
 pub(crate) enum Verdict {
     /// A password was checked.
     Password { key: u128, good: bool },

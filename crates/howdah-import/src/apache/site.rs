@@ -662,7 +662,6 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// All lines of the site.
     pub(super) fn lines(mut self) -> Lines {
         let mut lines = Lines::new();
         if !self.bind.is_empty() {

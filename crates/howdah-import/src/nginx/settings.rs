@@ -217,7 +217,6 @@ pub(super) struct Context<'a> {
     pub(super) files: &'a dyn Files,
     pub(super) notes: &'a mut Notes,
     pub(super) constants: &'a mut Constants,
-    /// Names matchers.
     pub(super) names: &'a mut crate::output::MatcherNames,
     /// Variables that only conditions use, with their `$`: `vars` sets them.
     pub(super) flags: std::collections::BTreeSet<String>,

@@ -15,7 +15,6 @@ pub(super) struct Upstreams(BTreeMap<String, Group>);
 #[derive(Debug, Default, Clone)]
 pub(super) struct Group {
     pub(super) servers: Vec<String>,
-    /// A weight for each.
     weights: Vec<String>,
     /// Lines for the block of `reverse_proxy`.
     pub(super) options: Vec<String>,

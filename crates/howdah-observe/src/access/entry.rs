@@ -12,22 +12,20 @@ pub const CLIENT_DISCONNECTED: u16 = 499;
 
 /// A request and its response.
 #[derive(Debug)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Entry {
     /// When it ended.
     pub at: SystemTime,
     /// The time from the end of its header until then.
     pub duration: Duration,
-    /// Its id.
     pub id: u64,
     /// The client's side of the connection.
     pub remote: SocketAddr,
     /// The client, if the peer of the connection is a trusted proxy.
     pub client: std::net::IpAddr,
-    /// The method.
     pub method: Method,
     /// The URI as received.
     pub uri: Uri,
-    /// The protocol.
     pub version: Version,
     /// The `Host` header or the authority, as sent.
     pub host: String,

@@ -43,10 +43,9 @@ const FLUSH_LIMIT: Duration = Duration::from_secs(2);
 /// Why an access log cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("access log {}: {source}", path.display())]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub struct OpenError {
-    /// The file.
     pub path: PathBuf,
-    /// The cause.
     #[source]
     pub source: io::Error,
 }

@@ -32,7 +32,6 @@ pub(crate) struct RollingFile {
     rolls: Rolls,
 }
 
-/// Whether the output is a terminal.
 pub(crate) fn is_terminal(output: &LogOutput) -> bool {
     match output {
         LogOutput::Stderr => io::stderr().is_terminal(),

@@ -34,13 +34,12 @@ pub struct Reply {
 
 /// Why there is no response.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum ClientError {
     /// No server listens there.
     #[error("no server answers at {address}; is it running, and is `admin` on? ({source})")]
     NoServer {
-        /// Where.
         address: AdminAddress,
-        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -48,16 +47,11 @@ pub enum ClientError {
     #[error(
         "no permission to connect to {address}: only the server's user and root may; run the command as one of them"
     )]
-    Denied {
-        /// Where.
-        address: AdminAddress,
-    },
+    Denied { address: AdminAddress },
     /// The connection was closed, or a time limit passed.
     #[error("the server at {address} did not respond: {source}")]
     Io {
-        /// Where.
         address: AdminAddress,
-        /// The cause.
         #[source]
         source: io::Error,
     },

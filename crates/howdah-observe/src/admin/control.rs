@@ -90,7 +90,7 @@ pub trait Control: Send + Sync + 'static {
         &self,
     ) -> impl Future<Output = Result<Option<CertificateAuthority>, String>> + Send;
 
-    /// Requests are counted.
+    /// Whether requests are counted: `metrics` is on.
     fn counts_requests(&self) -> bool;
 
     /// Whether requests are served, and which pools serve them one at a time despite their configuration.
@@ -126,8 +126,8 @@ pub struct ReloadReport {
 
 /// A pool with a new generation of processes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct ReloadedPool {
-    /// Its name.
     pub pool: String,
     /// Number of the generation that serves now; the first is 1.
     pub generation: u64,
@@ -147,22 +147,17 @@ pub struct ConfigFile {
 /// Why a reload failed. The old generation continues; after [`configure`](Control::configure) with the new
 /// configuration, unless that is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum ReloadError {
     /// There is no such pool.
     #[error("there is no pool {name}; there are: {}", known.join(", "))]
-    UnknownPool {
-        /// The requested name.
-        name: String,
-        /// The existing names.
-        known: Vec<String>,
-    },
+    UnknownPool { name: String, known: Vec<String> },
     /// The configuration cannot be served. Nothing has changed.
     #[error("{0}")]
     Configuration(String),
     /// The boot of the new generation failed.
     #[error("pool {pool} was not reloaded: {text}")]
     Boot {
-        /// The pool's name.
         pool: String,
         /// The reason, with the output of the script.
         text: String,
@@ -199,10 +194,9 @@ pub enum UnhealthyError {
 
 /// A pool with `concurrency` whose workers run one request at a time (`concurrency_fallback`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct SequentialPool {
-    /// Its name.
     pub pool: String,
-    /// Number of such workers.
     pub workers: usize,
     /// Why PHP cannot run several; empty if no worker has reported it.
     pub cause: String,
@@ -228,12 +222,12 @@ pub struct CertificateAuthority {
 /// A worker in the format of FrankenPHP's `/frankenphp/threads`, which dashboards read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "PascalCase")]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Thread {
     /// Number among all workers of the server.
     pub index: usize,
     /// Pool and script.
     pub name: String,
-    /// Its state.
     pub state: String,
     /// It is ready for a request.
     pub is_waiting: bool,

@@ -17,6 +17,7 @@ const BACKLOG: i32 = 64;
 
 /// Why the admin API cannot listen.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum BindError {
     /// Another program listens there.
     #[error("admin {0}: the address is in use, perhaps by another server")]
@@ -24,9 +25,7 @@ pub enum BindError {
     /// Any other error.
     #[error("admin {address}: {source}")]
     Io {
-        /// Where.
         address: AdminAddress,
-        /// The cause.
         #[source]
         source: io::Error,
     },

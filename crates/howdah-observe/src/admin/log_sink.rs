@@ -10,10 +10,10 @@ const ACCESS: &str = "http.log.access";
 
 /// Where lines of JSON are sent, over TCP.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct LogSink {
     /// The client that listens there.
     pub address: SocketAddr,
-    /// Which log.
     pub source: LogSource,
     /// The output as it was configured.
     pub shown: Value,

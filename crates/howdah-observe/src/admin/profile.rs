@@ -14,7 +14,7 @@ const HZ_MAX: u32 = 1000;
 const SECONDS: u32 = 10;
 const SECONDS_MAX: u32 = 3600;
 
-/// A requested profile.
+/// Parameters of `/debug/profile`, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileRequest {
     /// Duration, 1 to 3600.
@@ -31,10 +31,10 @@ pub struct ProfileRequest {
     pub metric: Metric,
 }
 
-/// A profile.
+/// A rendered profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct ProfileReply {
-    /// Its format.
     pub format: Format,
     /// The document.
     pub body: Vec<u8>,
@@ -44,15 +44,11 @@ pub struct ProfileReply {
 
 /// Why there is no profile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum ProfileError {
     /// There is no such pool.
     #[error("there is no pool {name}; there are: {}", known.join(", "))]
-    UnknownPool {
-        /// The requested name.
-        name: String,
-        /// The existing names.
-        known: Vec<String>,
-    },
+    UnknownPool { name: String, known: Vec<String> },
     /// A profile is already being taken.
     #[error("a profile is being taken already: wait until it is over")]
     UnderWay,
@@ -70,7 +66,6 @@ pub enum ProfileError {
 }
 
 impl ProfileRequest {
-    /// Parses a query.
     pub(super) fn parse(query: Option<&str>) -> Result<Self, QueryError> {
         let mut request = Self {
             seconds: SECONDS,

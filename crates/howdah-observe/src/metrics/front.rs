@@ -149,7 +149,6 @@ impl Histogram {
     }
 }
 
-/// The sum of histograms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct HistogramSum {
     pub(super) buckets: [u64; BOUNDS.len() + 1],

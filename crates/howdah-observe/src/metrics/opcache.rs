@@ -28,8 +28,8 @@ pub struct OpcacheCounts {
 
 /// What is preloaded for a pool's requests.
 #[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Preload {
-    /// Files.
     pub files: u64,
     /// Classes, interfaces, traits and enums.
     pub classes: u64,

@@ -89,20 +89,19 @@ pub struct Connections {
     pub accepted: [u64; 3],
 }
 
-/// One pool.
+/// Metrics of one pool.
 #[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Pool {
-    /// Its name.
     pub name: String,
     /// It runs a worker script.
     pub worker_script: bool,
-    /// Its processes.
     pub workers: Vec<Worker>,
     /// The target number of processes.
     pub wanted: u64,
     /// Processes that run one request at a time although the pool has `concurrency`.
     pub sequential: u64,
-    /// The reason.
+    /// Why they do, as PHP reports it.
     pub sequential_cause: Option<String>,
     /// Crashes by the route of the request that ran; the number of routes is limited.
     pub crashes: Vec<(String, u64)>,
@@ -120,7 +119,6 @@ pub struct Pool {
     pub started: u64,
     /// Exits of processes by reason.
     pub ended: Vec<(&'static str, u64)>,
-    /// Boots that failed.
     pub boots_failed: u64,
     /// Reloads that were done, and those that failed.
     pub reloads: (u64, u64),
@@ -140,12 +138,12 @@ pub struct Pool {
     pub preload: Option<Preload>,
 }
 
-/// One PHP process.
+/// Metrics of one PHP process.
 #[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Worker {
     /// Its place in the pool.
     pub place: u16,
-    /// Its state.
     pub state: WorkerState,
     /// Bytes of PHP's allocator after its last request.
     pub memory: u64,
@@ -156,14 +154,13 @@ pub struct Worker {
 
 /// State of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum WorkerState {
-    /// It is starting.
     Booting,
     /// It waits for a request.
     Ready,
     /// It runs a request.
     Busy,
-    /// It is exiting.
     Stopping,
 }
 

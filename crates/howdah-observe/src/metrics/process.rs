@@ -7,9 +7,9 @@ use std::time::Duration;
 pub struct Process {
     /// User and system time.
     pub cpu: Option<Duration>,
-    /// Bytes.
+    /// In bytes.
     pub resident_memory: Option<u64>,
-    /// Bytes.
+    /// In bytes.
     pub virtual_memory: Option<u64>,
     /// Open descriptors.
     pub open_fds: Option<u64>,

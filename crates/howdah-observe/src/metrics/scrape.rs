@@ -18,7 +18,7 @@ use super::writer::{Writer, histogram};
 use super::{caddy, frankenphp, opcache, workers};
 
 impl Page {
-    /// The page.
+    /// Renders the page in the text format of `OpenMetrics`.
     pub fn render(self) -> String {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(PageCollector(Mutex::new(self))));

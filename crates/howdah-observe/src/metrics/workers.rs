@@ -29,7 +29,6 @@ pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     replacements(writer, page)
 }
 
-/// One value for each pool.
 fn by_pool(page: &Page, value: fn(&Pool) -> u64) -> impl Iterator<Item = Sample<'_>> {
     let pools = page.pools.iter();
     pools.map(move |pool| (vec![("pool", pool.name.as_str())], value(pool)))

@@ -10,8 +10,8 @@ pub struct TraceId(pub u128);
 
 /// The position of a request in its trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct TraceContext {
-    /// The trace.
     pub trace: TraceId,
     /// The span of this request, never 0.
     pub span: u64,

@@ -106,7 +106,6 @@ pub(super) struct PartialSuccess {
     pub(super) error_message: String,
 }
 
-/// The message of an export.
 pub(super) fn message(resource: &[(String, String)], spans: &[Span]) -> ExportRequest {
     let text =
         |(name, value): &(String, String)| attribute(name, AnyValueKind::Text(value.clone()));

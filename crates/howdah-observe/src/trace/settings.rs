@@ -98,10 +98,9 @@ impl Sampler {
 /// An invalid variable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}={value}: {hint}")]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub struct SettingsError {
-    /// The variable.
     pub name: String,
-    /// Its value.
     pub value: String,
     /// The valid values.
     pub hint: &'static str,

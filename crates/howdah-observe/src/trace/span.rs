@@ -2,18 +2,16 @@
 
 use super::context::TraceId;
 
-/// A span.
+/// A finished span.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Span {
-    /// The trace.
     pub trace: TraceId,
     /// Its id, never 0.
     pub id: u64,
     /// The parent span.
     pub parent: Option<u64>,
-    /// Its name.
     pub name: String,
-    /// Its kind.
     pub kind: Kind,
     /// Nanoseconds since 1970.
     pub start: u64,
@@ -36,9 +34,8 @@ pub enum Kind {
 
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum Attribute {
-    /// Text.
     Text(String),
-    /// A number.
     Number(i64),
 }

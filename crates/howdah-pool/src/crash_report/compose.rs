@@ -26,7 +26,6 @@ pub(crate) struct CrashEvidence {
     pub(crate) extensions: Vec<String>,
 }
 
-/// Composes the report with this number.
 pub(crate) fn compose(number: u64, evidence: CrashEvidence, sink: &CrashSink) -> CrashReport {
     let CrashEvidence {
         status,

@@ -21,6 +21,7 @@ const WAITING_MAX: usize = 16;
 
 /// A process that crashed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct CrashReport {
     /// Its number, never used twice in a folder.
     pub number: u64,
@@ -33,11 +34,9 @@ pub struct CrashReport {
     pub cause: String,
     /// The signal that ended it; `None`: it exited.
     pub signal: Option<CrashSignal>,
-    /// Its exit status, if it exited.
     pub exit_status: Option<i32>,
     /// The kernel has written a core dump.
     pub core_dumped: bool,
-    /// The process.
     pub process: CrashedProcess,
     /// The requests in flight in it.
     pub requests: Vec<CrashedRequest>,
@@ -61,8 +60,8 @@ pub struct CrashReport {
 
 /// The signal that ended a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct CrashSignal {
-    /// Its number.
     pub number: i32,
     /// `SIGSEGV`.
     pub name: String,
@@ -79,7 +78,7 @@ pub struct CrashSignal {
     pub stack_full: bool,
 }
 
-/// The process that crashed.
+/// The identity of a process that crashed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrashedProcess {
     /// The pool's name; empty for the root process.
@@ -106,10 +105,10 @@ pub struct CrashedProcess {
 
 /// A request in flight in a process that crashed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct CrashedRequest {
     /// 16 hex digits, as in the logs.
     pub id: String,
-    /// Its method.
     pub method: String,
     /// Path and query as sent, secrets in it masked.
     pub uri: String,

@@ -439,7 +439,6 @@ impl Exchange {
         }
     }
 
-    /// The client disconnected.
     pub(crate) fn client_disconnected(self: &Rc<Self>) {
         self.front.client_disconnected(self);
     }

@@ -78,12 +78,12 @@ pub struct FrontSeed {
 }
 
 /// A request as a worker gets it.
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Request<'a> {
     /// Not 0; a spooled body's file is named after it.
     pub id: u64,
     /// Encoded variables (`howdah-cgi` writes them).
     pub vars: &'a [u8],
-    /// The body.
     pub body: RequestBody<'a>,
     /// Removes the file of the body when it is dropped: when no worker can need it any more.
     pub body_file: Option<Box<dyn Any>>,

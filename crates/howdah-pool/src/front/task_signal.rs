@@ -12,7 +12,6 @@ pub(crate) struct TaskSignal {
 }
 
 impl TaskSignal {
-    /// Requests a run of the task.
     pub(crate) fn request_run(&self) {
         if !self.wanted.replace(true) {
             self.begin.notify_one();

@@ -371,7 +371,6 @@ impl Pool {
         }
     }
 
-    /// Kills a worker.
     pub(crate) fn kill(&mut self, worker: WorkerId) {
         if let Some(occupant) = self.places[worker.index()].occupant_mut() {
             occupant.kill();

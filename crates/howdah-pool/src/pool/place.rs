@@ -137,7 +137,6 @@ impl Occupant {
         !self.ready || (served == 0 && self.since.elapsed() < YOUNG)
     }
 
-    /// Whether its exit is expected.
     pub(crate) fn exit_is_expected(&self) -> bool {
         self.killed || self.stopping || self.traced.is_some()
     }

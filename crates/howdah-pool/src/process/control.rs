@@ -100,7 +100,6 @@ pub(crate) struct Header {
     pub(crate) kind: Kind,
     /// Worker, or number of a zygote, by kind.
     pub(crate) worker: u32,
-    /// Process id.
     pub(crate) pid: i32,
     /// Wait status or errno, by kind.
     pub(crate) status: i32,
@@ -136,11 +135,9 @@ pub(crate) struct Message {
     pub(crate) kind: Kind,
     /// Worker, or number of a zygote, by kind.
     pub(crate) worker: u32,
-    /// Process id.
     pub(crate) pid: i32,
     /// Wait status or errno, by kind.
     pub(crate) status: i32,
-    /// The data part.
     pub(crate) data: Vec<u8>,
     /// File descriptors that came with it.
     pub(crate) fds: Vec<OwnedFd>,

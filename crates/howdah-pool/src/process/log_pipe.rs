@@ -85,7 +85,6 @@ pub(crate) enum Output {
     Sample { request_id: u64, text: String },
     /// The activity of a claimed request; without a request, the end of such a report.
     Look {
-        /// The request.
         request_id: Option<u64>,
         /// See `worker/include/howdah_shm.h`.
         text: String,
@@ -99,7 +98,6 @@ pub(crate) enum Output {
     },
     /// State that a request left behind, as JSON.
     Leak {
-        /// The request.
         request_id: Option<u64>,
         /// See `worker/include/howdah_shm.h`.
         json: String,

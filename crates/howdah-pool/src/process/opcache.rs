@@ -33,6 +33,7 @@ pub struct Tally {
 /// OPcache's statistics. Sizes are bytes; counters count since the tree of processes was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Opcache {
     /// 1: it serves scripts. 0 also while it waits for a restart.
     pub enabled: u64,
@@ -40,17 +41,16 @@ pub struct Opcache {
     pub full: u64,
     /// 1: it restarts as soon as no request uses it.
     pub restart_pending: u64,
-    /// Memory in use.
+    /// Memory in use, in bytes.
     pub used: u64,
-    /// Memory that is free.
+    /// Free memory, in bytes.
     pub free: u64,
     /// Memory of scripts that are no longer valid.
     pub wasted: u64,
-    /// Memory for interned strings.
+    /// Bytes of the memory for interned strings.
     pub strings_size: u64,
     /// The part of it that is in use.
     pub strings_used: u64,
-    /// Scripts.
     pub scripts: u64,
     /// Keys by which scripts are found.
     pub keys: u64,
@@ -66,7 +66,7 @@ pub struct Opcache {
     pub hash_restarts: u64,
     /// Restarts by `opcache_reset()`.
     pub manual_restarts: u64,
-    /// Memory for machine code.
+    /// Bytes of the memory for machine code.
     pub jit_size: u64,
     /// The part of it that is free.
     pub jit_free: u64,
@@ -128,7 +128,7 @@ impl Opcache {
     }
 }
 
-/// Order to OPcache.
+/// What OPcache does before it reports. By default it only reports.
 #[derive(Debug, Clone, Default)]
 pub struct OpcacheOrder {
     /// Compare the scripts with their files. Files that have changed since then count as changed whatever their times

@@ -18,13 +18,13 @@ use crate::preload::{Plan, PreloadResult};
 
 /// What PHP reports once it has started.
 #[derive(Debug, Clone, Deserialize)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct PhpInfo {
     /// `8.2.35`.
     pub php: String,
     /// Whether it is a thread-safe build.
     #[serde(default)]
     pub zts: bool,
-    /// Whether OPcache is on.
     #[serde(default)]
     pub opcache: bool,
     /// The php.ini that was read.
@@ -108,7 +108,6 @@ pub(crate) struct Root {
     pub(crate) process: RootProcess,
     pub(crate) control: Control,
     pub(crate) info: PhpInfo,
-    /// The result of preloading.
     pub(crate) preloaded: Option<PreloadResult>,
 }
 

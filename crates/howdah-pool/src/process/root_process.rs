@@ -73,7 +73,6 @@ impl RootProcess {
         };
     }
 
-    /// Waits for its exit.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         match self {
             Self::Child(child) => child.wait().await,

@@ -23,7 +23,7 @@ pub struct ProfiledPool {
 }
 
 impl ProfiledPool {
-    /// Its name.
+    /// Name of the pool.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -69,7 +69,6 @@ pub(super) struct Plan {
     pub(super) boots: VecDeque<Boot>,
     /// What each POOL message requested.
     pub(super) requested: Vec<PoolRequest>,
-    /// The segment of each.
     pub(super) segments: Vec<Arc<Segment>>,
     /// When each worker was to exit.
     pub(super) lifetimes: Vec<Lifetime>,

@@ -75,7 +75,6 @@ pub struct Supervisor {
     sender: mpsc::UnboundedSender<Event>,
     from_fronts: mpsc::UnboundedReceiver<SupervisorMessage>,
     info: PhpInfo,
-    /// The result of preloading.
     preloaded: Option<Arc<PreloadResult>>,
     /// Another supervisor serves meanwhile: the first failed boot ends the start.
     overlapping: bool,

@@ -11,7 +11,6 @@ use nix::unistd::Pid;
 /// parentheses.
 const STATE_WITHIN: usize = 64;
 
-/// Activity of one process.
 #[derive(Debug)]
 pub(crate) struct ProcessActivity {
     id: u32,

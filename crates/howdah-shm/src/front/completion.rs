@@ -10,25 +10,15 @@ use std::sync::atomic;
 
 /// A report of a worker to the front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub enum Event {
     /// More of the response can be read.
-    Progress {
-        /// Slot of the request.
-        slot: SlotId,
-        /// Its owner.
-        worker: WorkerId,
-    },
+    Progress { slot: SlotId, worker: WorkerId },
     /// The worker is done: read the rest of the response, then release the slot.
-    Done {
-        /// This request.
-        slot: SlotId,
-        /// Its owner.
-        worker: WorkerId,
-    },
+    Done { slot: SlotId, worker: WorkerId },
     /// The worker wrote an invalid value: kill it. Its ring is not read again before it is
     /// recovered; its slots are torn then.
     Fault {
-        /// The writer.
         worker: WorkerId,
         /// The bytes that it wrote.
         fault: Fault,

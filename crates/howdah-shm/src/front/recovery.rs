@@ -24,8 +24,8 @@ pub struct Recovery {
     reason = "facts about a death, each with a name"
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct TornSlot {
-    /// The request.
     pub slot: SlotId,
     /// False: PHP had not started, so a retry has no side effects. True: it may have had effects.
     pub started: bool,

@@ -41,7 +41,7 @@ enum Framing {
 }
 
 impl Connection {
-    /// Opens a connection.
+    /// Connects, at most for [`PATIENCE`].
     pub fn open(address: SocketAddr) -> Result<Self, ClientError> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)
             .map_err(|error| ClientError::io(error, "accept the connection"))?;
@@ -102,7 +102,7 @@ impl Connection {
         self.read_size = bytes.clamp(1, READ_SIZE);
     }
 
-    /// Sends a request.
+    /// Sends a request, and does not wait for its response.
     pub fn send(&mut self, request: &Request) -> Result<(), ClientError> {
         self.send_bytes(&request.to_bytes())
     }

@@ -3,6 +3,7 @@ use std::io;
 /// Reason why an exchange with the server failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum ClientError {
     /// The server sent or accepted no bytes for [`PATIENCE`](crate::PATIENCE).
     #[error("the server did not {0} in time")]
@@ -15,12 +16,7 @@ pub enum ClientError {
     Reset,
     /// The response is not valid HTTP.
     #[error("the server sent a malformed {what}: {text:?}")]
-    Malformed {
-        /// Part of the response.
-        what: &'static str,
-        /// The text as sent.
-        text: String,
-    },
+    Malformed { what: &'static str, text: String },
     /// Any other error of the socket.
     #[error("the connection failed")]
     Io(#[source] io::Error),

@@ -2,10 +2,10 @@ use super::ClientError;
 
 /// Status line and header fields of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Head {
     /// `HTTP/1.1`.
     pub version: String,
-    /// Status code.
     pub status: u16,
     /// Reason phrase. It may be empty.
     pub reason: String,
@@ -82,8 +82,8 @@ pub(crate) fn parse_fields<'a>(
 
 /// A complete response.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
 pub struct Response {
-    /// Response head.
     pub head: Head,
     /// 1xx responses that preceded it.
     pub informational: Vec<Head>,
@@ -94,7 +94,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// Status code.
+    /// Status of the head.
     pub fn status(&self) -> u16 {
         self.head.status
     }

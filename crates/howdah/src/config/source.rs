@@ -46,7 +46,6 @@ pub(crate) struct LoadedConfig {
 }
 
 impl cli::ConfigFile {
-    /// The options for reading the file.
     pub(crate) fn reading(&self, watch: bool) -> ReadOptions {
         ReadOptions {
             watch,
@@ -56,7 +55,6 @@ impl cli::ConfigFile {
 }
 
 impl Source {
-    /// Reads a file.
     pub(crate) fn read(file: &Path, reading: ReadOptions) -> Result<LoadedConfig, LoadError> {
         // Only root may be able to read the files that it names.
         let _ = howdah_monitor::renew();

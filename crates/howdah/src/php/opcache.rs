@@ -59,7 +59,6 @@ impl FullPart {
     }
 }
 
-/// Advice for each full part.
 pub(crate) fn advice(opcache: &Opcache) -> Vec<String> {
     let full = FullPart::ALL.into_iter().filter(|full| full.of(opcache));
     full.map(|full| warning(full, opcache)).collect()

@@ -16,7 +16,7 @@ use crate::rights::privileges;
 /// Memory of one PHP process for `max_threads auto`: PHP's default `memory_limit`.
 const WORKER_MEMORY: u64 = 128 << 20;
 
-/// Options of all pools.
+/// Converts the `pool` and `worker` blocks to options of pools.
 pub(crate) fn options(config: &Config) -> Result<Vec<PoolOptions>, Failure> {
     let mut pools = sizes(config);
     let own = config

@@ -18,7 +18,7 @@ use crate::rights::privileges;
 const PLAIN: &str = "plain";
 const EXEC: &str = "exec";
 
-/// Options of all pools.
+/// Converts the `roadrunner` directives to options of pools.
 pub(crate) fn options(config: &Config) -> Result<Vec<PoolOptions>, Failure> {
     let pools = config.roadrunner.iter();
     pools.map(|pool| pool_options(config, pool)).collect()

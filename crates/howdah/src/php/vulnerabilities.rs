@@ -8,7 +8,6 @@ use howdah_pool::PhpInfo;
 /// Folders of a distribution's packages, which are fixed without a new version of PHP.
 const PACKAGED: [&str; 2] = ["/usr/bin", "/usr/libexec"];
 
-/// One vulnerability.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Vulnerability {
     pub(crate) ids: &'static str,

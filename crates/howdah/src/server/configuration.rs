@@ -52,7 +52,6 @@ struct State {
     config: Config,
     source: Option<Source>,
     keeper: Option<CertificateThread>,
-    /// Its certificates.
     in_use: ActiveCertificates,
     watcher: Option<Watcher>,
     starts: StartHistory,
@@ -172,7 +171,7 @@ fn check(old: &Config, new: &Config, source: &Source) -> Result<ProcessSettings,
     check().map_err(|error: Failure| error.to_string())
 }
 
-/// The current configuration.
+/// The configuration in use. Reloads replace it.
 pub(crate) struct CurrentConfiguration {
     server: Arc<Server>,
     server_state: ServerState,

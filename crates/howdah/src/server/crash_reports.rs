@@ -93,7 +93,6 @@ impl CrashReports {
         Ok(json!({"folder": path, "crashes": crashes}))
     }
 
-    /// The report with this number.
     pub(crate) async fn read(&self, number: u64) -> Result<Value, CrashesError> {
         let folder = self.folder()?;
         let report = run_blocking(move || folder.read(number)).await?;

@@ -53,9 +53,7 @@ const WITHOUT_MEANING: [(SignalKind, &str); 7] = [
 /// All of them, caught as soon as this exists.
 #[derive(Debug)]
 pub(crate) struct Signals {
-    /// Signals to stop.
     pub(crate) stop: SignalStream,
-    /// Signals to reload.
     pub(crate) reload: SignalStream,
     /// Signals that are ignored.
     pub(crate) others: SignalStream,
@@ -116,7 +114,6 @@ impl SignalStream {
     }
 }
 
-/// Logs ignored signals.
 pub(crate) async fn log_ignored(mut signals: SignalStream) {
     loop {
         let signal = signals.next().await;

@@ -35,7 +35,6 @@ pub(super) struct Banner<'a> {
     /// The addresses that are listened on.
     pub(super) bound: &'a [SocketAddr],
     pub(super) sockets: &'a [PathBuf],
-    /// The PHPs of its pools.
     pub(super) php: &'a [PhpInfo],
     pub(super) pools: &'a [PoolLine],
     /// The address of the admin API.

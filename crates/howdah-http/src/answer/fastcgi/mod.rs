@@ -129,7 +129,6 @@ impl Failure {
         }
     }
 
-    /// Whether the upstream is at fault.
     fn is_upstream_fault(&self) -> bool {
         !matches!(self, Self::Body(_))
     }

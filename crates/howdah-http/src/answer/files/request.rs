@@ -10,7 +10,6 @@ use super::cache::FileCache;
 use super::conditional::Version;
 use super::links::Links;
 
-/// A request for a file.
 #[derive(Clone, Copy)]
 pub(super) struct FileRequest<'r> {
     pub(super) parts: &'r Parts,

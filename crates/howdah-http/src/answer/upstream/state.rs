@@ -166,7 +166,6 @@ impl SharedUpstream {
     }
 }
 
-/// The upstreams of a directive.
 #[derive(Debug)]
 pub(crate) struct DirectiveState {
     upstreams: Box<[UpstreamState]>,
@@ -237,7 +236,6 @@ struct Limits {
     max_requests: Option<usize>,
 }
 
-/// An upstream of a directive.
 #[derive(Debug)]
 pub(super) struct UpstreamState {
     pub(super) shared: Arc<SharedUpstream>,

@@ -20,7 +20,6 @@ pub(super) enum FirstBytes {
     /// No header, but the client's own bytes.
     Other,
     Header {
-        /// Its length.
         length: usize,
         /// Client of the load balancer. `None`: the load balancer itself, or a client without an address.
         client: Option<SocketAddr>,

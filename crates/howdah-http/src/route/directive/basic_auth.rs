@@ -9,7 +9,6 @@ use crate::route::handler::Handler;
 use crate::route::outcome::Outcome;
 use crate::route::password::{PasswordState, Passwords};
 
-/// The directive.
 #[derive(Debug)]
 pub(super) struct BasicAuth(Rc<Passwords>);
 

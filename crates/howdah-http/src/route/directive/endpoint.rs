@@ -5,7 +5,6 @@ use crate::route::context::Context;
 use crate::route::handler::Handler;
 use crate::route::outcome::Outcome;
 
-/// The path of a hub.
 const HUB_PATH: &str = "/.well-known/mercure";
 
 /// `metrics` and `readiness`.

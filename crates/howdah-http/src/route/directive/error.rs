@@ -15,7 +15,6 @@ use crate::route::purpose::Purpose;
 use crate::route::status::Status;
 use crate::route::text::Text;
 
-/// The directive.
 #[derive(Debug)]
 pub(super) struct Error {
     message: Text,

@@ -16,7 +16,6 @@ use crate::route::outcome::Outcome;
 use crate::route::root::RootText;
 use crate::route::status::Status;
 
-/// The directive.
 #[derive(Debug)]
 pub(super) struct FileServer {
     options: Rc<FileOptions>,

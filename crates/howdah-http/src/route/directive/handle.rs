@@ -5,7 +5,6 @@ use crate::route::handler::Handler;
 use crate::route::outcome::Outcome;
 use crate::route::routes::Routes;
 
-/// The directive.
 #[derive(Debug)]
 pub(super) struct Handle(pub(super) Routes);
 

@@ -7,7 +7,6 @@ use crate::route::error::ErrorRoutes;
 use crate::route::handler::Handler;
 use crate::route::outcome::Outcome;
 
-/// The directive.
 #[derive(Debug)]
 pub(super) struct HandleErrors(pub(super) Rc<[ErrorRoutes]>);
 

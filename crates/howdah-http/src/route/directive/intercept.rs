@@ -43,7 +43,6 @@ pub(super) fn compile(
     }))
 }
 
-/// The directive.
 #[derive(Debug)]
 pub(super) struct InterceptHandler(pub(super) Rc<Intercept>);
 

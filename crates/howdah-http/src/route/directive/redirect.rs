@@ -9,7 +9,6 @@ use crate::route::outcome::Outcome;
 use crate::route::purpose::Purpose;
 use crate::route::text::Text;
 
-/// The directive.
 #[derive(Debug)]
 pub(super) struct Redirect {
     pub(super) to: Text,

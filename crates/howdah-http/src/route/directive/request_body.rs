@@ -4,7 +4,6 @@ use crate::route::context::Context;
 use crate::route::handler::Handler;
 use crate::route::outcome::Outcome;
 
-/// The directive.
 #[derive(Debug)]
 pub(super) struct RequestBody {
     /// Bytes.

@@ -8,7 +8,6 @@ use crate::route::handler::Handler;
 use crate::route::header::{FieldChange, prepare};
 use crate::route::outcome::Outcome;
 
-/// The directive.
 #[derive(Debug)]
 pub(super) struct RequestHeader(pub(super) Box<[FieldChange]>);
 

@@ -16,7 +16,6 @@ use crate::route::purpose::Purpose;
 use crate::route::status::Status;
 use crate::route::text::Text;
 
-/// The directive.
 #[derive(Debug)]
 pub(super) struct Respond {
     body: Body,

@@ -6,7 +6,6 @@ use crate::route::handler::Handler;
 use crate::route::outcome::Outcome;
 use crate::route::root::RootText;
 
-/// The directive.
 #[derive(Debug)]
 pub(super) struct Root(pub(super) RootText);
 

@@ -14,7 +14,6 @@ use crate::route::outcome::Outcome;
 use crate::route::policy::choose;
 use crate::route::status;
 
-/// The directive.
 #[derive(Debug)]
 pub(super) struct TryFiles {
     candidates: Box<[Candidate]>,

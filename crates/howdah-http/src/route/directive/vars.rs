@@ -10,7 +10,6 @@ use crate::route::outcome::Outcome;
 use crate::route::text::Text;
 use crate::route::variables::Var;
 
-/// The directive.
 #[derive(Debug)]
 pub(super) struct Vars(Box<[(Rc<str>, Text)]>);
 

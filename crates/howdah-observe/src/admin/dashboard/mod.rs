@@ -11,7 +11,6 @@ use http::header::{
 use http::{Response, StatusCode};
 use http_body_util::Full;
 
-/// Its path.
 const PATH: &str = "/dashboard/";
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \

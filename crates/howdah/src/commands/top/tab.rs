@@ -1,6 +1,5 @@
 //! The tabs.
 
-/// A tab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tab {
     Overview,

@@ -22,7 +22,6 @@ pub(super) struct Page {
 pub(super) struct NewServers {
     /// With the pages in the order of the first server: what differs here differs by itself.
     pub(super) same_order: Response,
-    /// In reverse order.
     pub(super) reverse_order: Response,
 }
 

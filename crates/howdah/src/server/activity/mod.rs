@@ -49,7 +49,6 @@ struct Collection {
     /// When the collection ends, unless it is requested again.
     until: Instant,
     seconds: Seconds,
-    /// The current second.
     current: Second,
     /// Requests at its start.
     requests: u64,
