@@ -223,7 +223,7 @@ impl<'a> Run<'a> {
             match self.front.poll() {
                 None => return,
                 Some(Event::Done { slot, .. } | Event::Progress { slot, .. }) => self.read(slot),
-                Some(Event::Fault { .. }) => {}
+                Some(Event::ProtocolViolation { .. }) => {}
             }
         }
         panic!("the front never comes to the end of the completions");

@@ -56,7 +56,7 @@ pub use message::request::{AppRequest, RequestBody, RoadRunnerTarget, Script};
 pub use message::route_error::RouteError;
 pub use message::running_pools::RunningPools;
 pub use message::{endpoint, spool};
-pub use observe::finished::{FinishedBatch, FinishedRequest, FinishedRequests};
+pub use observe::finished_request::{FinishedBatch, FinishedRequest, FinishedRequests};
 pub use observe::record::{ClientState, LiveRequest, LiveRequests};
 pub use observe::stats::Stats;
 pub use shutdown::Shutdown;

@@ -1,7 +1,7 @@
 //! Messages between the supervisor, the front threads and the tasks that wait for events. The supervisor owns
 //! processes, a front thread owns requests; neither accesses the other's state.
 
-use howdah_shm::{Fault, Front, Hold, WorkerId};
+use howdah_shm::{Front, Hold, ProtocolViolation, WorkerId};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::crash_report::CrashLink;
@@ -14,7 +14,7 @@ use crate::status::Status;
 
 /// Why a worker exited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Death {
+pub(crate) enum ExitReason {
     /// It was ordered to exit, or killed.
     Planned,
     /// It exited unexpectedly.
@@ -72,7 +72,7 @@ pub(crate) enum SupervisorMessage {
         pool: usize,
         segment: u32,
         /// The evidence.
-        fault: Fault,
+        violation: ProtocolViolation,
     },
     /// More requests are in flight than there are workers.
     Pressure {
@@ -94,7 +94,7 @@ pub(crate) enum KillReason {
     /// Its request exceeded `request_timeout`.
     RequestTimeout,
     /// It wrote something that the contract does not allow.
-    Fault(Fault),
+    ProtocolViolation(ProtocolViolation),
 }
 
 /// Why a pool was not reloaded. The previous generation continues to serve.
@@ -203,7 +203,7 @@ pub(crate) enum Event {
     /// Check all workers.
     Tick,
     /// PHP code requested a reload, and enough time has passed since the last one.
-    ReloadAsked(usize),
+    ReloadRequested(usize),
     /// A reload has ended, and others were requested meanwhile.
     ReloadNext(usize),
     /// A reload has taken longer than it may delay those that were requested meanwhile.

@@ -1,13 +1,13 @@
-//! Errors. A [`Fault`] is caused by a worker, all others by misuse or a limit.
+//! Errors. A [`ProtocolViolation`] is caused by a worker, all others by misuse or a limit.
 
 use crate::slot::WorkerId;
 
 /// A worker wrote an invalid value: kill it and wait for its exit, or kill all workers if the whole segment is corrupt
-/// ([`Fault::corrupts_segment`]).
+/// ([`ProtocolViolation::corrupts_segment`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the message shows what the fields are")]
-pub enum Fault {
+pub enum ProtocolViolation {
     #[error("the request ring is overwritten (head {head}, tail {tail})")]
     Ring { head: u64, tail: u64 },
     #[error("the header of the segment is overwritten")]
@@ -56,8 +56,8 @@ pub enum Fault {
     NoEnd,
 }
 
-impl Fault {
-    /// Whether the fault is not limited to the requests of one worker: the pool needs a new segment.
+impl ProtocolViolation {
+    /// Whether the violation is not limited to the requests of one worker: the pool needs a new segment.
     pub const fn corrupts_segment(&self) -> bool {
         matches!(
             self,
@@ -109,7 +109,7 @@ pub enum QueueError {
     Slot(#[from] SlotError),
     /// The pool's segment cannot be used any more: it needs a new one.
     #[error(transparent)]
-    Fault(#[from] Fault),
+    ProtocolViolation(#[from] ProtocolViolation),
 }
 
 /// Why a response was not read.
@@ -119,7 +119,7 @@ pub enum ReadError {
     #[error(transparent)]
     Slot(#[from] SlotError),
     #[error(transparent)]
-    Fault(#[from] Fault),
+    ProtocolViolation(#[from] ProtocolViolation),
 }
 
 /// Why a place cannot be given to a new worker process.

@@ -1,6 +1,6 @@
 //! Response frames as the front passes them on, and the checks of their payloads.
 
-use crate::errors::Fault;
+use crate::errors::ProtocolViolation;
 use crate::layout::{
     END_SIZE, EXIT_FATAL, EXIT_KEPT, EXIT_LOST, EXIT_NORMAL, EXIT_RESTARTED, EXIT_SKIPPED,
     EXIT_SUSPENDED,
@@ -122,31 +122,33 @@ impl Head {
     }
 
     /// Checks the payload of a HEADERS or INFO frame.
-    pub(crate) fn parse(mut payload: Bytes, info: bool) -> Result<Self, Fault> {
+    pub(crate) fn parse(mut payload: Bytes, info: bool) -> Result<Self, ProtocolViolation> {
         let (status, reason_size, count) = match *payload {
             [s0, s1, r0, r1, c0, c1, c2, c3, ..] => (
                 u16::from_le_bytes([s0, s1]),
                 usize::from(u16::from_le_bytes([r0, r1])),
                 u32::from_le_bytes([c0, c1, c2, c3]),
             ),
-            _ => return Err(Fault::Head),
+            _ => return Err(ProtocolViolation::Head),
         };
         let statuses = if info { 100..=199 } else { 200..=999 };
         if !statuses.contains(&status) {
-            return Err(Fault::Status(status));
+            return Err(ProtocolViolation::Status(status));
         }
         if payload.len() < 8 + reason_size {
-            return Err(Fault::Head);
+            return Err(ProtocolViolation::Head);
         }
         let reason = payload.slice(8..8 + reason_size);
         let records = payload.split_off(8 + reason_size);
         let mut rest: &[u8] = &records;
         for _ in 0..count {
-            let (name, value) = record_sizes(rest).ok_or(Fault::Head)?;
-            rest = rest.get(8 + name + value..).ok_or(Fault::Head)?;
+            let (name, value) = record_sizes(rest).ok_or(ProtocolViolation::Head)?;
+            rest = rest
+                .get(8 + name + value..)
+                .ok_or(ProtocolViolation::Head)?;
         }
         if !rest.is_empty() {
-            return Err(Fault::Head);
+            return Err(ProtocolViolation::Head);
         }
         Ok(Self {
             status,
@@ -190,8 +192,8 @@ impl ExactSizeIterator for Headers {}
 
 impl End {
     /// Checks the payload of an END frame.
-    pub(crate) fn parse(payload: &[u8]) -> Result<Self, Fault> {
-        let payload: &[u8; END_SIZE] = payload.try_into().map_err(|_| Fault::End)?;
+    pub(crate) fn parse(payload: &[u8]) -> Result<Self, ProtocolViolation> {
+        let payload: &[u8; END_SIZE] = payload.try_into().map_err(|_| ProtocolViolation::End)?;
         let u32_at = |at: usize| {
             u32::from_le_bytes([
                 payload[at],
@@ -202,7 +204,7 @@ impl End {
         };
         let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
         Ok(Self {
-            exit: Exit::from_wire(u32_at(0)).ok_or(Fault::End)?,
+            exit: Exit::from_wire(u32_at(0)).ok_or(ProtocolViolation::End)?,
             exit_status: u32_at(4),
             memory_peak: u64_at(8),
             cpu_us: u64_at(16),

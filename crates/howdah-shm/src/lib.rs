@@ -24,8 +24,8 @@
 //!
 //! Each [`Front`] belongs to one thread: it is `Send`, its methods take `&mut self`, and it neither
 //! allocates nor makes a system call per request, except to wake a sleeping worker. Every word and
-//! byte that a worker can write is checked before use: an invalid value is a [`Fault`], never a
-//! panic or an access out of bounds. After a fault the worker must be killed; [`Front::recover`]
+//! byte that a worker can write is checked before use: an invalid value is a [`ProtocolViolation`], never a
+//! panic or an access out of bounds. After a violation the worker must be killed; [`Front::recover`]
 //! returns its slots.
 //!
 //! This crate must not depend on HTTP, PHP, or a pool's policy for retries and limits.
@@ -63,7 +63,9 @@ mod loom_tests;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-pub use errors::{EnlistError, Fault, FillError, QueueError, ReadError, RecoverError, SlotError};
+pub use errors::{
+    EnlistError, FillError, ProtocolViolation, QueueError, ReadError, RecoverError, SlotError,
+};
 pub use frame::{End, Exit, Frame, Head, Headers};
 pub use front::{Cancel, Event, Front, Recovery, TornSlot};
 pub use geometry::{Geometry, GeometryError};

@@ -1,6 +1,6 @@
 //! Reads a slot's response ring: every size and kind is checked on a copy before it is used.
 
-use crate::errors::{Fault, ReadError};
+use crate::errors::{ProtocolViolation, ReadError};
 use crate::frame::{End, Frame, Head};
 use crate::front::Front;
 use crate::layout::{
@@ -42,22 +42,22 @@ impl Front {
             let found = words.echo_id.load(Ordering::Relaxed);
             let left = committed.wrapping_sub(consumed);
             let ring = u64::from(self.segment.geometry().response_size());
-            let fault = if found != id {
-                Some(Fault::Echo {
+            let violation = if found != id {
+                Some(ProtocolViolation::Echo {
                     expected: id,
                     found,
                 })
             } else if left > ring || !committed.is_multiple_of(8) {
-                Some(Fault::Committed {
+                Some(ProtocolViolation::Committed {
                     committed,
                     consumed,
                 })
             } else {
                 None
             };
-            if let Some(fault) = fault {
+            if let Some(violation) = violation {
                 self.records[slot.index()].progress.stage = Stage::Broken;
-                return Err(fault.into());
+                return Err(violation.into());
             }
         }
         Ok(ResponseReader {
@@ -78,7 +78,7 @@ impl ResponseReader<'_> {
         &self.front.records[usize::from(self.index)].progress
     }
 
-    fn read(&mut self) -> Result<Option<Frame>, Fault> {
+    fn read(&mut self) -> Result<Option<Frame>, ProtocolViolation> {
         let ring = u64::from(self.front.segment.geometry().response_size());
         let area = Area::Response {
             front: self.front.index,
@@ -98,11 +98,11 @@ impl ResponseReader<'_> {
             let (kind, size) = (header as u32, (header >> 32) as u32);
             let whole = FRAME_HEADER_SIZE as u64 + align8(u64::from(size));
             if whole > left || whole > ring - at {
-                return Err(Fault::FrameSize { at: consumed, size });
+                return Err(ProtocolViolation::FrameSize { at: consumed, size });
             }
             if kind == FRAME_PAD {
                 if at + whole != ring {
-                    return Err(Fault::FrameSize { at: consumed, size });
+                    return Err(ProtocolViolation::FrameSize { at: consumed, size });
                 }
                 self.take(whole, stage);
                 continue;
@@ -125,7 +125,7 @@ impl ResponseReader<'_> {
                 }
                 FRAME_FINISH if size == 0 => Frame::Finish,
                 FRAME_PUBLISH => Frame::Publish(Part::parse(self.copy(area, payload, size))?),
-                _ => return Err(Fault::End),
+                _ => return Err(ProtocolViolation::End),
             };
             self.take(whole, next);
             return Ok(Some(frame));
@@ -149,7 +149,7 @@ impl ResponseReader<'_> {
 }
 
 /// The stage after a frame: INFO* (HEADERS BODY* FINISH?)? END, and PUBLISH at any place before END.
-fn after(stage: Stage, kind: u32) -> Result<Stage, Fault> {
+fn after(stage: Stage, kind: u32) -> Result<Stage, ProtocolViolation> {
     let name = match kind {
         FRAME_HEADERS => "headers",
         FRAME_BODY => "body",
@@ -157,7 +157,7 @@ fn after(stage: Stage, kind: u32) -> Result<Stage, Fault> {
         FRAME_FINISH => "finish",
         FRAME_END => "end",
         FRAME_PUBLISH => "publish",
-        _ => return Err(Fault::FrameKind(kind)),
+        _ => return Err(ProtocolViolation::FrameKind(kind)),
     };
     match (stage, kind) {
         (Stage::Start, FRAME_INFO) => Ok(Stage::Start),
@@ -165,14 +165,14 @@ fn after(stage: Stage, kind: u32) -> Result<Stage, Fault> {
         (Stage::Body, FRAME_FINISH) => Ok(Stage::Finished),
         (Stage::Start | Stage::Body | Stage::Finished, FRAME_END) => Ok(Stage::Ended),
         (Stage::Start | Stage::Body | Stage::Finished, FRAME_PUBLISH) => Ok(stage),
-        _ => Err(Fault::FrameOrder(name)),
+        _ => Err(ProtocolViolation::FrameOrder(name)),
     }
 }
 
 impl Iterator for ResponseReader<'_> {
-    type Item = Result<Frame, Fault>;
+    type Item = Result<Frame, ProtocolViolation>;
 
-    /// The next frame; `None`: nothing more is committed. After a fault nothing more is read.
+    /// The next frame; `None`: nothing more is committed. After a violation nothing more is read.
     fn next(&mut self) -> Option<Self::Item> {
         if self.progress().stage == Stage::Broken {
             return None;

@@ -43,26 +43,26 @@ pub(crate) struct Record {
     pub(crate) body_size: u64,
     pub(crate) flags: u32,
     pub(crate) progress: Progress,
-    pub(crate) sighting: Sighting,
+    pub(crate) history: CheckHistory,
 }
 
 /// Results of earlier checks of a pushed slot.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sighting {
+pub(crate) struct CheckHistory {
     /// The position that they are about.
     pub(crate) position: u64,
     /// The worker that has claimed the slot. No other worker can claim this position.
     pub(crate) owner: Option<WorkerId>,
     /// It was queued at the last check.
     pub(crate) queued: bool,
-    pub(crate) doubt: Doubt,
+    pub(crate) suspicion: Suspicion,
     /// The value of `consumed` that the owner was last woken for.
     pub(crate) nudged: u64,
 }
 
 /// Whether the owner of a slot really has its request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Doubt {
+pub(crate) enum Suspicion {
     #[default]
     None,
     /// Since this time (nanoseconds of `CLOCK_MONOTONIC`) it has not opened the request, or not completed it.
@@ -83,7 +83,7 @@ impl Record {
             body_size: 0,
             flags: 0,
             progress: Progress::new(),
-            sighting: Sighting::default(),
+            history: CheckHistory::default(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The front against fake workers in one thread, step by step, and against hostile workers.
 
 mod concurrent;
-mod faults;
+mod violations;
 // Needs a C compiler.
 #[cfg(not(miri))]
 mod layout;

@@ -2,7 +2,7 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
-use crate::errors::Fault;
+use crate::errors::ProtocolViolation;
 use crate::layout::{
     PUBLISH_FIRST, PUBLISH_SIZE, UPDATE_PRIVATE, UPDATE_RETRY, UPDATE_SIZE, UPDATE_SIZE_MAX,
     UPDATE_TOPICS_MAX,
@@ -43,13 +43,13 @@ pub struct Updates {
 
 impl Part {
     /// Checks the payload of a PUBLISH frame.
-    pub(crate) fn parse(mut payload: Bytes) -> Result<Self, Fault> {
+    pub(crate) fn parse(mut payload: Bytes) -> Result<Self, ProtocolViolation> {
         if payload.len() <= PUBLISH_SIZE {
-            return Err(Fault::Update);
+            return Err(ProtocolViolation::Update);
         }
         let flags = payload.get_u32_le();
         if flags & !PUBLISH_FIRST != 0 {
-            return Err(Fault::Update);
+            return Err(ProtocolViolation::Update);
         }
         Ok(Self {
             first: flags & PUBLISH_FIRST != 0,
@@ -61,13 +61,15 @@ impl Part {
 
 impl Updates {
     /// Adds a part. `Some`: the update that it completes.
-    pub fn add(&mut self, part: Part) -> Result<Option<Update>, Fault> {
+    pub fn add(&mut self, part: Part) -> Result<Option<Update>, ProtocolViolation> {
         // A ring is much smaller than 4 GiB.
         let size = part.bytes.len() as u32;
-        let whole = size.checked_add(part.left).ok_or(Fault::Update)?;
+        let whole = size
+            .checked_add(part.left)
+            .ok_or(ProtocolViolation::Update)?;
         if part.first {
             if whole > UPDATE_SIZE_MAX {
-                return Err(Fault::Update);
+                return Err(ProtocolViolation::Update);
             }
             self.gathered.clear();
             if part.left == 0 {
@@ -76,7 +78,7 @@ impl Updates {
             }
             self.gathered.reserve(whole as usize);
         } else if whole != self.left {
-            return Err(Fault::Update);
+            return Err(ProtocolViolation::Update);
         }
         self.gathered.extend_from_slice(&part.bytes);
         self.left = part.left;
@@ -89,9 +91,9 @@ impl Updates {
 }
 
 impl Update {
-    fn parse(mut bytes: Bytes) -> Result<Self, Fault> {
+    fn parse(mut bytes: Bytes) -> Result<Self, ProtocolViolation> {
         if bytes.len() < UPDATE_SIZE {
-            return Err(Fault::Update);
+            return Err(ProtocolViolation::Update);
         }
         let flags = bytes.get_u32_le();
         let count = bytes.get_u32_le();
@@ -109,7 +111,7 @@ impl Update {
             || id_size == 0
             || whole != Some(bytes.len())
         {
-            return Err(Fault::Update);
+            return Err(ProtocolViolation::Update);
         }
         let mut sizes = bytes.split_to(sizes);
         let mut texts = bytes.split_to(topics_size);
@@ -117,12 +119,12 @@ impl Update {
         while sizes.has_remaining() {
             let size = sizes.get_u32_le() as usize;
             if size > texts.len() {
-                return Err(Fault::Update);
+                return Err(ProtocolViolation::Update);
             }
             topics.push(texts.split_to(size));
         }
         if !texts.is_empty() {
-            return Err(Fault::Update);
+            return Err(ProtocolViolation::Update);
         }
         Ok(Self {
             topics,
@@ -182,7 +184,11 @@ mod tests {
     }
 
     /// Adds the parts of an update; returns the result for the last of them.
-    fn add(updates: &mut Updates, whole: &[u8], sizes: usize) -> Result<Option<Update>, Fault> {
+    fn add(
+        updates: &mut Updates,
+        whole: &[u8],
+        sizes: usize,
+    ) -> Result<Option<Update>, ProtocolViolation> {
         let (mut left, mut last) = (whole.len(), Ok(None));
         for bytes in whole.chunks(sizes) {
             assert_eq!(last, Ok(None));
@@ -220,21 +226,27 @@ mod tests {
 
     #[test]
     fn parts_that_do_not_fit_are_faults() {
-        let fault = Err(Fault::Update);
-        assert_eq!(Updates::default().add(part(false, 0, b"x")), fault);
-        assert_eq!(Updates::default().add(part(false, 5, b"x")), fault);
+        let violation = Err(ProtocolViolation::Update);
+        assert_eq!(Updates::default().add(part(false, 0, b"x")), violation);
+        assert_eq!(Updates::default().add(part(false, 5, b"x")), violation);
         let most = UPDATE_SIZE_MAX as usize;
-        assert_eq!(Updates::default().add(part(true, most, b"x")), fault);
+        assert_eq!(Updates::default().add(part(true, most, b"x")), violation);
         assert_eq!(Updates::default().add(part(true, most - 1, b"x")), Ok(None));
         assert_eq!(
             Updates::default().add(part(true, u32::MAX as usize, b"x")),
-            fault
+            violation
         );
         let mut updates = Updates::default();
         assert_eq!(updates.add(part(true, 100, b"x")), Ok(None));
-        assert_eq!(updates.add(part(false, 100, b"x")), fault);
-        assert_eq!(Part::parse(Bytes::from_static(&[0; 8])), Err(Fault::Update));
-        assert_eq!(Part::parse(Bytes::from_static(&[2; 9])), Err(Fault::Update));
+        assert_eq!(updates.add(part(false, 100, b"x")), violation);
+        assert_eq!(
+            Part::parse(Bytes::from_static(&[0; 8])),
+            Err(ProtocolViolation::Update)
+        );
+        assert_eq!(
+            Part::parse(Bytes::from_static(&[2; 9])),
+            Err(ProtocolViolation::Update)
+        );
     }
 
     #[test]

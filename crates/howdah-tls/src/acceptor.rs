@@ -9,7 +9,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
 use crate::challenge::Challenges;
-use crate::demand::Demand;
+use crate::on_demand::OnDemandNames;
 use crate::server_config::ACME_TLS;
 use crate::slot::Slot;
 
@@ -28,14 +28,14 @@ pub(crate) enum CertificateSource {
     /// A fixed certificate.
     Slot(Arc<Slot>),
     /// Each name has a separate one, obtained on demand.
-    Demand(Arc<Demand>),
+    OnDemand(Arc<OnDemandNames>),
 }
 
 impl CertificateSource {
     pub(crate) fn resolver(&self) -> Arc<dyn ResolvesServerCert> {
         match self {
             Self::Slot(slot) => Arc::clone(slot) as _,
-            Self::Demand(demand) => Arc::clone(demand) as _,
+            Self::OnDemand(demand) => Arc::clone(demand) as _,
         }
     }
 }
@@ -75,13 +75,13 @@ pub enum Choice {
     /// An authority verifies this name: call [`Acceptor::challenge`].
     Challenge(String),
     /// The certificate must be obtained first.
-    Demand(PendingCertificate),
+    OnDemand(PendingCertificate),
 }
 
 /// A name that a client is the first to request.
 #[derive(Debug)]
 pub struct PendingCertificate {
-    demand: Arc<Demand>,
+    demand: Arc<OnDemandNames>,
     name: String,
     config: Arc<ServerConfig>,
 }
@@ -141,11 +141,11 @@ impl Acceptor {
             return Choice::Config(Arc::clone(&self.refusal));
         };
         let config = Arc::clone(&entry.config);
-        if let (CertificateSource::Demand(demand), Some(name)) = (&entry.supply, name) {
+        if let (CertificateSource::OnDemand(demand), Some(name)) = (&entry.supply, name) {
             let name = name.to_ascii_lowercase();
             if !demand.has(&name) {
                 let demand = Arc::clone(demand);
-                return Choice::Demand(PendingCertificate {
+                return Choice::OnDemand(PendingCertificate {
                     demand,
                     name,
                     config,
@@ -203,7 +203,7 @@ impl ResolvesServerCert for Acceptor {
         }
         match &entry.supply {
             CertificateSource::Slot(slot) => slot.get(),
-            CertificateSource::Demand(demand) => demand.resolve(hello),
+            CertificateSource::OnDemand(demand) => demand.resolve(hello),
         }
     }
 }

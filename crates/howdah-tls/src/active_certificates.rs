@@ -9,7 +9,7 @@ use howdah_config::model::{Https, SiteTls, Source, on_demand_source};
 use crate::acme;
 use crate::authority::InternalAuthority;
 use crate::certificate::Certificate;
-use crate::demand::Demand;
+use crate::on_demand::OnDemandNames;
 use crate::slot::Slot;
 use crate::tls::{Kind, ManagedCertificate};
 
@@ -20,7 +20,7 @@ pub struct ActiveCertificates(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     slots: HashMap<Origin, Arc<Slot>>,
-    demands: Vec<Arc<Demand>>,
+    demands: Vec<Arc<OnDemandNames>>,
     /// `None`: no certificate comes from it.
     authority: Option<InternalAuthority>,
     https: Https,
@@ -72,7 +72,7 @@ pub(crate) struct ActiveName {
 impl ActiveCertificates {
     pub(crate) fn new(
         managed: &[ManagedCertificate],
-        demands: Vec<Arc<Demand>>,
+        demands: Vec<Arc<OnDemandNames>>,
         authority: Option<InternalAuthority>,
         https: &Https,
     ) -> Self {
@@ -252,10 +252,10 @@ mod tests {
     /// Names that handshakes find, and how many are maintained.
     fn names(tls: &Tls) -> (Vec<String>, usize) {
         let all = tls.active_certificates().0.demands[0].names(|_| true);
-        let desk = tls.desk.lock().expect("not poisoned");
-        let taken = desk
+        let on_demand = tls.on_demand.lock().expect("not poisoned");
+        let taken = on_demand
             .as_ref()
-            .map(|(desk, _): &(OnDemandIssuer, _)| desk.taken.len());
+            .map(|(on_demand, _): &(OnDemandIssuer, _)| on_demand.taken.len());
         (
             all.into_iter().map(|served| served.name).collect(),
             taken.unwrap_or_default(),

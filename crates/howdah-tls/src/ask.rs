@@ -182,8 +182,8 @@ pub(crate) mod tests {
                 Permission::Refused,
             ),
         ] {
-            let asker = AskEndpoint::new(&format!("http://{address}{path}")).expect("valid");
-            let (answer, error) = tokio::join!(asker.ask("a.test"), answer(&listener, status));
+            let endpoint = AskEndpoint::new(&format!("http://{address}{path}")).expect("valid");
+            let (answer, error) = tokio::join!(endpoint.ask("a.test"), answer(&listener, status));
             assert_eq!(
                 (error.as_str(), answer),
                 (asked, expected),
@@ -191,9 +191,9 @@ pub(crate) mod tests {
             );
         }
         drop(listener);
-        let asker = AskEndpoint::new(&format!("http://{address}/")).expect("valid");
-        assert_eq!(asker.ask("a.test").await, Permission::Unknown);
-        assert!(asker.silent.load(Relaxed));
+        let endpoint = AskEndpoint::new(&format!("http://{address}/")).expect("valid");
+        assert_eq!(endpoint.ask("a.test").await, Permission::Unknown);
+        assert!(endpoint.silent.load(Relaxed));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Renews certificates while the server runs.
 
-mod demanded;
+mod on_demand;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -64,19 +64,19 @@ impl Tls {
         let slots = managed.iter().map(|managed| Arc::clone(&managed.slot));
         let slots: Vec<_> = slots.collect();
         // The queue of names that clients request.
-        let desk = self
-            .desk
+        let on_demand = self
+            .on_demand
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         let renewer = Arc::new(Renewer::new(
             self,
             &managed,
-            desk.as_ref().map(|(desk, _)| desk),
+            on_demand.as_ref().map(|(on_demand, _)| on_demand),
         ));
-        let demanded = async {
-            if let Some((desk, wanted)) = desk {
-                Arc::clone(&renewer).serve(desk, wanted).await;
+        let on_demand = async {
+            if let Some((on_demand, pending)) = on_demand {
+                Arc::clone(&renewer).serve(on_demand, pending).await;
             }
         };
         let stapled = async {
@@ -85,7 +85,7 @@ impl Tls {
             }
         };
         // An authority may take minutes for a certificate, a responder seconds.
-        tokio::join!(Arc::clone(&renewer).renew(managed), demanded, stapled);
+        tokio::join!(Arc::clone(&renewer).renew(managed), on_demand, stapled);
     }
 }
 
@@ -100,17 +100,19 @@ struct Renewer {
 }
 
 impl Renewer {
-    fn new(tls: &Tls, managed: &[ManagedCertificate], desk: Option<&OnDemandIssuer>) -> Self {
+    fn new(tls: &Tls, managed: &[ManagedCertificate], on_demand: Option<&OnDemandIssuer>) -> Self {
         let urls = managed.iter().filter_map(|managed| match &managed.kind {
             Kind::Acme(subject) => Some(subject.url().to_owned()),
             Kind::Files(_) | Kind::Internal { .. } => None,
         });
-        let demanded = desk.into_iter().flat_map(|desk| desk.authorities.clone());
+        let on_demand = on_demand
+            .into_iter()
+            .flat_map(|on_demand| on_demand.authorities.clone());
         let turns = |url| (url, Semaphore::new(ORDERS));
         Self {
             provider: Arc::clone(&tls.provider),
             authority: tls.authority.clone(),
-            orders: urls.chain(demanded).map(turns).collect(),
+            orders: urls.chain(on_demand).map(turns).collect(),
             since: SystemTime::now(),
         }
     }

@@ -21,10 +21,10 @@ use crate::authority::{Authority, InternalAuthority};
 use crate::authority_client;
 use crate::certificate::{Certificate, CertificateError, covers};
 use crate::challenge::{Challenges, HttpProofs};
-use crate::demand::{CertifiedName, Demand, PendingName};
 use crate::error::TlsError;
 use crate::issuance_context::IssuanceContext;
 use crate::ocsp::Stapler;
+use crate::on_demand::{CertifiedName, OnDemandNames, PendingName};
 use crate::redis_storage::RedisStorage;
 use crate::remote::Remote;
 use crate::server_config;
@@ -69,19 +69,19 @@ pub(crate) struct OnDemandIssuer {
     pub(crate) means: IssuanceContext,
     pub(crate) https: Https,
     /// The `ask` endpoint; `None`: every name is permitted.
-    pub(crate) asker: Option<AskEndpoint>,
+    pub(crate) endpoint: Option<AskEndpoint>,
     /// The directories of the authorities by ACME.
     pub(crate) authorities: Vec<String>,
     /// Names that clients requested before this configuration was loaded.
     pub(crate) taken: Vec<InheritedName>,
     /// The `ask` endpoint is unchanged.
-    pub(crate) same_asker: bool,
+    pub(crate) same_endpoint: bool,
 }
 
 /// A name that is served as before this configuration was loaded.
 #[derive(Debug)]
 pub(crate) struct InheritedName {
-    pub(crate) demand: Arc<Demand>,
+    pub(crate) demand: Arc<OnDemandNames>,
     pub(crate) name: String,
     pub(crate) managed: ManagedCertificate,
     pub(crate) certified: Arc<CertifiedName>,
@@ -99,7 +99,7 @@ pub struct Tls {
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) managed: Mutex<Vec<ManagedCertificate>>,
     /// Queue of names for on-demand certificates; `None`: no site has `on_demand`.
-    pub(crate) desk: Mutex<Option<(OnDemandIssuer, mpsc::UnboundedReceiver<PendingName>)>>,
+    pub(crate) on_demand: Mutex<Option<(OnDemandIssuer, mpsc::UnboundedReceiver<PendingName>)>>,
     /// `None`: `ocsp_stapling off`.
     pub(crate) stapler: Option<Arc<Stapler>>,
     in_use: ActiveCertificates,
@@ -132,7 +132,7 @@ impl Tls {
             demands: Vec::new(),
             taken: Vec::new(),
             before,
-            keeper: mpsc::unbounded_channel(),
+            queue: mpsc::unbounded_channel(),
             provider,
         };
         let entries = builder.entries(&config.sites)?;
@@ -143,7 +143,7 @@ impl Tls {
             let host = host.unwrap_or_else(|| "*".to_owned());
             match &entry.supply {
                 CertificateSource::Slot(slot) => Some((host, Arc::clone(slot))),
-                CertificateSource::Demand(_) => None,
+                CertificateSource::OnDemand(_) => None,
             }
         });
         let demands = builder.demands.iter();
@@ -163,7 +163,7 @@ impl Tls {
             authority: builder.means.as_ref().map(|means| means.authority.clone()),
             provider: Arc::clone(&builder.provider),
             managed: Mutex::new(std::mem::take(&mut builder.managed)),
-            desk: Mutex::new(builder.request_queue()?),
+            on_demand: Mutex::new(builder.request_queue()?),
             stapler,
         }))
     }
@@ -225,11 +225,11 @@ struct Builder<'c> {
     proofs: Vec<Proof>,
     managed: Vec<ManagedCertificate>,
     /// On-demand names by the issuer of their certificates.
-    demands: Vec<(Option<Issuer>, Arc<Demand>)>,
+    demands: Vec<(Option<Issuer>, Arc<OnDemandNames>)>,
     taken: Vec<InheritedName>,
     /// The certificates that were served until now.
     before: &'c ActiveCertificates,
-    keeper: (
+    queue: (
         mpsc::UnboundedSender<PendingName>,
         mpsc::UnboundedReceiver<PendingName>,
     ),
@@ -301,7 +301,7 @@ impl Builder<'_> {
                 Ok(Some(CertificateSource::Slot(slot)))
             }
             (Ok(Source::OnDemand), _) => {
-                Ok(Some(CertificateSource::Demand(self.demand(&site.tls)?)))
+                Ok(Some(CertificateSource::OnDemand(self.demand(&site.tls)?)))
             }
             (Ok(Source::Internal(lifetime)), Some(host)) => Ok(Some(CertificateSource::Slot(
                 self.internal(host, lifetime)?,
@@ -377,7 +377,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn demand(&mut self, tls: &SiteTls) -> Result<Arc<Demand>, TlsError> {
+    fn demand(&mut self, tls: &SiteTls) -> Result<Arc<OnDemandNames>, TlsError> {
         let known = self
             .demands
             .iter()
@@ -388,7 +388,7 @@ impl Builder<'_> {
         if let Some(acme) = acme_authority(tls, self.https) {
             self.use_acme(acme)?;
         }
-        let demand = Arc::new(Demand::new(tls.clone(), self.keeper.0.clone()));
+        let demand = Arc::new(OnDemandNames::new(tls.clone(), self.queue.0.clone()));
         self.demands.push((tls.issuer.clone(), Arc::clone(&demand)));
         for active in self.before.names(tls, self.https) {
             let name = active.name;
@@ -422,20 +422,20 @@ impl Builder<'_> {
         let acme = self.demands.iter();
         let acme = acme.filter_map(|(_, demand)| acme_authority(&demand.tls, self.https));
         let authorities = acme.map(|acme| acme::url(acme).to_owned()).collect();
-        let desk = OnDemandIssuer {
+        let on_demand = OnDemandIssuer {
             authorities,
             taken: std::mem::take(&mut self.taken),
-            same_asker: self.before.ask() == self.https.ask.as_deref(),
+            same_endpoint: self.before.ask() == self.https.ask.as_deref(),
             means: self.means()?.clone(),
             https: self.https.clone(),
-            asker: self
+            endpoint: self
                 .https
                 .ask
                 .as_deref()
                 .map(AskEndpoint::new)
                 .transpose()?,
         };
-        Ok(Some((desk, self.keeper.1)))
+        Ok(Some((on_demand, self.queue.1)))
     }
 
     fn find_slot(&self, same: impl Fn(&Kind) -> bool) -> Option<Arc<Slot>> {

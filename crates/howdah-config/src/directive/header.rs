@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind};
 use crate::matcher::header_value_at;
 use crate::model::{Handler, HeaderChange};
 use crate::syntax::tree::Word;
-use crate::table::template::Moment;
+use crate::table::template::EvaluationTime;
 use crate::table::value::header_name;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 
@@ -20,7 +20,7 @@ pub(crate) struct Changes {
 
 impl Changes {
     fn add(&mut self, field: &Word, values: &[Word]) -> Result<(), Error> {
-        let change = change(field, values, Moment::Response)?;
+        let change = change(field, values, EvaluationTime::Response)?;
         self.deferred |= field.text.starts_with(['-', '>']);
         match change {
             HeaderChange::Default(..) => self.defaults.push(change),
@@ -108,7 +108,7 @@ pub(crate) fn request(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Re
     let (field, values) = rest.split_first().ok_or_else(|| no_field(call))?;
     scope.push(
         key,
-        Handler::RequestHeader(vec![change(field, values, Moment::Request)?]),
+        Handler::RequestHeader(vec![change(field, values, EvaluationTime::Request)?]),
     );
     Ok(())
 }
@@ -121,8 +121,12 @@ fn no_field(call: &Call<'_>) -> Error {
     )
 }
 
-/// `[+|-|?|>]NAME [VALUE | FIND REPLACE]`, of a header that is written at this moment.
-pub(super) fn change(field: &Word, values: &[Word], moment: Moment) -> Result<HeaderChange, Error> {
+/// `[+|-|?|>]NAME [VALUE | FIND REPLACE]`, of a header that is written at this time.
+pub(super) fn change(
+    field: &Word,
+    values: &[Word],
+    time: EvaluationTime,
+) -> Result<HeaderChange, Error> {
     let text = field.text.as_str();
     let arguments = |message: String, hint: &str| {
         Error::new(ErrorKind::Arguments, &field.position, message, hint)
@@ -151,15 +155,15 @@ pub(super) fn change(field: &Word, values: &[Word], moment: Moment) -> Result<He
     }
     let name = header_name(field, name)?;
     match (sign, values) {
-        (Some('+'), [value]) => Ok(HeaderChange::Add(name, header_value_at(value, moment)?)),
-        (Some('?'), [value]) => Ok(HeaderChange::Default(name, header_value_at(value, moment)?)),
-        (None, [value]) => Ok(HeaderChange::Set(name, header_value_at(value, moment)?)),
+        (Some('+'), [value]) => Ok(HeaderChange::Add(name, header_value_at(value, time)?)),
+        (Some('?'), [value]) => Ok(HeaderChange::Default(name, header_value_at(value, time)?)),
+        (None, [value]) => Ok(HeaderChange::Set(name, header_value_at(value, time)?)),
         (None, [find, replace]) => {
             crate::matcher::check_regexp(find, &find.text)?;
             Ok(HeaderChange::Replace(
                 name,
                 find.text.clone(),
-                header_value_at(replace, moment)?,
+                header_value_at(replace, time)?,
             ))
         }
         (_, []) => Err(arguments(

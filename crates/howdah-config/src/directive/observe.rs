@@ -4,7 +4,7 @@ use super::reject_extra;
 use super::scope::Scope;
 use crate::error::Error;
 use crate::model::{Handler, Template};
-use crate::table::template::{Moment, literal, template, template_at};
+use crate::table::template::{EvaluationTime, literal, template, template_at};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 
 /// Names of the block of `metrics`.
@@ -67,7 +67,7 @@ pub(super) fn log_append(_: &mut Context, call: &Call<'_>, scope: &mut Scope) ->
             format!("write `{}`", call.entry.syntax),
         ));
     };
-    let value = template_at(value, Moment::Response)?;
+    let value = template_at(value, EvaluationTime::Response)?;
     let handler = Handler::LogAppend(literal(name, "the name of a field")?, value);
     scope.push(matcher, handler);
     Ok(())

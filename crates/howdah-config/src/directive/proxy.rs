@@ -11,7 +11,7 @@ use super::upstream_options::{self, HasUpstreams, UpstreamDraft};
 use crate::error::Error;
 use crate::model::{Figure, Handler, HeaderChange, Part, Placeholder, ReverseProxy};
 use crate::syntax::tree::Word;
-use crate::table::template::{Moment, template};
+use crate::table::template::{EvaluationTime, template};
 use crate::table::value::duration;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined, unsupported};
 
@@ -72,7 +72,7 @@ const OWN: &[Item<Draft>] = &[
         },
         |_, call, draft| {
             let (field, values) = split(call)?;
-            let change = super::header::change(field, values, Moment::Request)?;
+            let change = super::header::change(field, values, EvaluationTime::Request)?;
             draft.proxy.header_up.push(change);
             Ok(())
         },
@@ -89,7 +89,7 @@ const OWN: &[Item<Draft>] = &[
         },
         |_, call, draft| {
             let (field, values) = split(call)?;
-            let mut change = super::header::change(field, values, Moment::Response)?;
+            let mut change = super::header::change(field, values, EvaluationTime::Response)?;
             resolve_response_values(&mut change, field)?;
             draft.proxy.header_down.push(change);
             Ok(())

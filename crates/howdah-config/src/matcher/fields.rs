@@ -3,18 +3,18 @@
 use crate::error::{Error, ErrorKind};
 use crate::model::{Part, Template};
 use crate::syntax::tree::Word;
-use crate::table::template::{Moment, literal, template_at};
+use crate::table::template::{EvaluationTime, literal, template_at};
 use crate::table::value::header_name;
 use crate::table::{Call, Entry, bad_value};
 
 /// A value that cannot contain a line end, with which it could start another field.
 pub(crate) fn header_value(word: &Word) -> Result<Template, Error> {
-    header_value_at(word, Moment::Request)
+    header_value_at(word, EvaluationTime::Request)
 }
 
-/// [`header_value`] of a header that is written at this moment.
-pub(crate) fn header_value_at(word: &Word, moment: Moment) -> Result<Template, Error> {
-    let value = template_at(word, moment)?;
+/// [`header_value`] of a header that is written at this time.
+pub(crate) fn header_value_at(word: &Word, time: EvaluationTime) -> Result<Template, Error> {
+    let value = template_at(word, time)?;
     let control = |char: char| char.is_control() && char != '\t';
     let bad = value.parts.iter().any(|part| match part {
         Part::Text(text) => text.contains(control),

@@ -217,7 +217,7 @@ pub enum NoSource {
     NotPublic,
     /// Any client could make this server request any number of certificates.
     #[error("with `on_demand`, clients could request a certificate for any name")]
-    NotAsked,
+    NoAskEndpoint,
 }
 
 /// The source of the certificate for a host of a site with this `tls`.
@@ -235,7 +235,9 @@ pub fn source<'a>(
     if tls.on_demand {
         let written = host.is_some_and(|host| !host.starts_with("*."));
         return match &global.ask {
-            None if acme_authority(tls, global).is_some() && !written => Err(NoSource::NotAsked),
+            None if acme_authority(tls, global).is_some() && !written => {
+                Err(NoSource::NoAskEndpoint)
+            }
             _ => Ok(Source::OnDemand),
         };
     }

@@ -147,7 +147,7 @@ fn hint(reason: NoSource, host: Option<&str>) -> String {
         NoSource::NoName => "name the hosts in the address, or give `tls CERT KEY`".to_owned(),
         NoSource::Wildcard => "give `tls CERT KEY` or `tls internal`".to_owned(),
         NoSource::NotPublic => "write `tls internal`".to_owned(),
-        NoSource::NotAsked => {
+        NoSource::NoAskEndpoint => {
             "add an `ask` endpoint in the global options: `on_demand_tls { ask URL }`".to_owned()
         }
     }

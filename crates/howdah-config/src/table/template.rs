@@ -556,7 +556,7 @@ pub(crate) const UNSUPPORTED: &[&str] = &[
 
 /// When a text is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub(crate) enum EvaluationTime {
     /// Before the response.
     Request,
     /// After the response has arrived: the costs of the request are known.
@@ -566,11 +566,11 @@ pub(crate) enum Moment {
 /// Splits a word at its placeholders. Braces around text that is not a valid name (JSON, CSS) are
 /// literal, as are `\{` and `\}`.
 pub(crate) fn template(word: &Word) -> Result<Template, Error> {
-    template_at(word, Moment::Request)
+    template_at(word, EvaluationTime::Request)
 }
 
-/// [`template`] for a text that is evaluated at this moment.
-pub(crate) fn template_at(word: &Word, moment: Moment) -> Result<Template, Error> {
+/// [`template`] for a text that is evaluated at this time.
+pub(crate) fn template_at(word: &Word, time: EvaluationTime) -> Result<Template, Error> {
     let mut parts = Vec::new();
     let mut text = String::new();
     let mut rest = word.text.as_str();
@@ -599,7 +599,7 @@ pub(crate) fn template_at(word: &Word, moment: Moment) -> Result<Template, Error
                 parts.push(Part::Text(std::mem::take(&mut text)));
             }
             let placeholder = placeholder(word, name)?;
-            if moment == Moment::Request && matches!(placeholder, Placeholder::Figure(_)) {
+            if time == EvaluationTime::Request && matches!(placeholder, Placeholder::Figure(_)) {
                 return Err(too_early(word, name));
             }
             parts.push(Part::Placeholder(placeholder));

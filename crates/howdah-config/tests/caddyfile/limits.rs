@@ -172,7 +172,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("keep", "model/log.rs"),
     ("keep", "model/crash_reports.rs"),
     ("keep", "logs/crash_reports.rs"),
-    ("slow_log", "top/sheets.rs"),
+    ("slow_log", "top/tables.rs"),
     ("server_timing", "server/timing.rs"),
     ("detect_leaks", "cli/mod.rs"),
 ];

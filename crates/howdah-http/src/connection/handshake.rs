@@ -148,12 +148,10 @@ impl Driver<'_, '_> {
                 let config = acceptor.challenge(name);
                 self.run_with_place(place, deadline, config).await?
             }
-            Choice::Demand(demanded) => {
+            Choice::OnDemand(pending) => {
                 let since = clock::now();
                 let latest = since.saturating_add(CERTIFICATE_MAX);
-                let config = self
-                    .run_with_place(place, latest, demanded.config())
-                    .await?;
+                let config = self.run_with_place(place, latest, pending.config()).await?;
                 deadline = deadline.saturating_add(clock::now().saturating_sub(since));
                 config
             }
@@ -213,12 +211,12 @@ fn describe(connection: &ServerConnection, acceptor: &Acceptor, local: SocketAdd
 
 fn client(connection: &ServerConnection, acceptor: &Acceptor, local: SocketAddr) -> TlsClient {
     if !acceptor.requests_client_certificate(connection.server_name(), local.ip()) {
-        return TlsClient::Unasked;
+        return TlsClient::NotRequested;
     }
     let chain = connection.peer_certificates().unwrap_or_default();
     match ClientCertificate::of(chain) {
         Some(certificate) => TlsClient::Verified(Rc::new(certificate)),
-        None => TlsClient::Nobody,
+        None => TlsClient::NoCertificate,
     }
 }
 

@@ -27,7 +27,7 @@ use crate::message::application::Application;
 use crate::message::endpoint::Endpoints;
 use crate::message::running_pools::RunningPools;
 use crate::message::spool::SpoolDir;
-use crate::observe::finished::FinishedRequests;
+use crate::observe::finished_request::FinishedRequests;
 use crate::observe::record::{
     self, CountedHosts, LiveList, LiveQuery, LiveRequests, Observer, ObserverOptions,
 };

@@ -36,9 +36,9 @@ pub struct Tls {
 pub enum TlsClient {
     /// No certificate was requested.
     #[default]
-    Unasked,
+    NotRequested,
     /// No certificate was sent, which the site allows.
-    Nobody,
+    NoCertificate,
     Verified(Rc<ClientCertificate>),
 }
 
@@ -48,15 +48,15 @@ impl TlsClient {
     pub fn certificate(&self) -> Option<&ClientCertificate> {
         match self {
             Self::Verified(certificate) => Some(certificate),
-            Self::Unasked | Self::Nobody => None,
+            Self::NotRequested | Self::NoCertificate => None,
         }
     }
 
     /// Its CGI variables, with the names that nginx and Apache use, before `others`.
     pub(crate) fn variables(&self, others: Vec<(String, String)>) -> Vec<(String, String)> {
         let known = match self {
-            Self::Unasked => return others,
-            Self::Nobody => vec![("SSL_CLIENT_VERIFY", "NONE")],
+            Self::NotRequested => return others,
+            Self::NoCertificate => vec![("SSL_CLIENT_VERIFY", "NONE")],
             Self::Verified(certificate) => vec![
                 ("SSL_CLIENT_VERIFY", "SUCCESS"),
                 ("SSL_CLIENT_S_DN", certificate.subject.as_str()),

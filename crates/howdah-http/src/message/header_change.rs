@@ -7,7 +7,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
 use regex::bytes::Regex;
 
-use super::late_text::{Figures, LateText};
+use super::deferred_text::{DeferredText, Figures};
 use super::pattern::Pattern;
 use super::replacement::Replacement;
 use super::single_fields::SINGULAR;
@@ -42,7 +42,7 @@ pub(crate) enum PendingValue {
     /// That of this field of the response, all of its values joined by commas.
     Field(HeaderName),
     /// Contains no characters that a header may not have.
-    Late(LateText),
+    Deferred(DeferredText),
 }
 
 impl PendingValue {
@@ -55,7 +55,7 @@ impl PendingValue {
                 // Valid values and commas.
                 HeaderValue::from_bytes(&joined).unwrap_or(EMPTY)
             }
-            Self::Late(text) => {
+            Self::Deferred(text) => {
                 let figures = Figures {
                     duration: text.elapsed(),
                     status: response.status,
@@ -130,7 +130,8 @@ impl Changes {
     /// Whether a change contains what the request costs.
     pub(crate) fn has_figures(&self) -> bool {
         let all = [&self.down, &self.immediate, &self.later, &self.deferred];
-        let is_late = |change: &PendingChange| matches!(change.value, Some(PendingValue::Late(_)));
+        let is_late =
+            |change: &PendingChange| matches!(change.value, Some(PendingValue::Deferred(_)));
         all.into_iter().flatten().any(is_late)
     }
 

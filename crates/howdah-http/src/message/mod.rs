@@ -3,6 +3,7 @@
 
 pub(crate) mod application;
 pub(crate) mod connection;
+pub(crate) mod deferred_text;
 pub(crate) mod disconnect;
 pub(crate) mod duration;
 pub mod endpoint;
@@ -11,7 +12,6 @@ pub(crate) mod file_stream;
 pub(crate) mod header_change;
 pub(crate) mod incoming;
 pub(crate) mod interim;
-pub(crate) mod late_text;
 pub(crate) mod page;
 pub(crate) mod path;
 pub(crate) mod pattern;

@@ -11,7 +11,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Uri, Version};
 
 use crate::message::connection::Connection;
-use crate::message::late_text::{BodyBytes, Figures, LateText};
+use crate::message::deferred_text::{BodyBytes, DeferredText, Figures};
 use crate::message::path;
 
 /// Data for the line of a request that no longer exists by then.
@@ -36,14 +36,14 @@ pub(crate) struct LogEntry {
 #[derive(Debug)]
 pub(crate) enum AppendedValue {
     Known(String),
-    Late(LateText),
+    Deferred(DeferredText),
 }
 
 impl AppendedValue {
     fn into_text(self, figures: &Figures) -> String {
         let text = match self {
             Self::Known(text) => text,
-            Self::Late(text) => text.text(figures),
+            Self::Deferred(text) => text.text(figures),
         };
         path::readable(&text).into_owned()
     }

@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::message::connection::Connection;
 use crate::message::progress::ProgressSink;
-use crate::observe::finished::{FinishedRequest, FinishedRequests};
+use crate::observe::finished_request::{FinishedRequest, FinishedRequests};
 use crate::observe::trace::{Trace, method_name, protocol_version};
 
 /// The observers of a front thread.

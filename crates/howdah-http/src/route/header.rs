@@ -113,7 +113,7 @@ impl FieldChange {
         {
             let is_replacement = matches!(*self.change, Change::Replace(..));
             let value = if text.has_figures() {
-                PendingValue::Late(text.evaluate_late(context, Purpose::Uri))
+                PendingValue::Deferred(text.evaluate_deferred(context, Purpose::Uri))
             } else {
                 PendingValue::Known(value)
             };

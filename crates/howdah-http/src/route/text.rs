@@ -10,7 +10,7 @@ use super::context::Context;
 use super::parameters::escaped;
 use super::placeholder::push;
 use super::purpose::Purpose;
-use crate::message::late_text::{LatePart, LateText};
+use crate::message::deferred_text::{DeferredPart, DeferredText};
 
 /// A compiled [`Template`].
 #[derive(Debug)]
@@ -68,23 +68,27 @@ impl Text {
     }
 
     /// Evaluates the text, except the costs of the request.
-    pub(crate) fn evaluate_late(&self, context: &Context<'_>, purpose: Purpose) -> LateText {
+    pub(crate) fn evaluate_deferred(
+        &self,
+        context: &Context<'_>,
+        purpose: Purpose,
+    ) -> DeferredText {
         let parts = match self {
-            Self::Constant(text) => vec![LatePart::Text(text.to_string())],
+            Self::Constant(text) => vec![DeferredPart::Text(text.to_string())],
             Self::Parts(parts) => parts
                 .iter()
                 .map(|part| match part {
-                    Part::Text(text) => LatePart::Text(text.clone()),
-                    Part::Placeholder(Placeholder::Figure(figure)) => LatePart::Figure(*figure),
+                    Part::Text(text) => DeferredPart::Text(text.clone()),
+                    Part::Placeholder(Placeholder::Figure(figure)) => DeferredPart::Figure(*figure),
                     Part::Placeholder(placeholder) => {
                         let mut text = String::new();
                         push(&mut text, placeholder, context, purpose);
-                        LatePart::Text(text)
+                        DeferredPart::Text(text)
                     }
                 })
                 .collect(),
         };
-        LateText::new(parts, Instant::now())
+        DeferredText::new(parts, Instant::now())
     }
 
     pub(crate) fn evaluate(&self, context: &Context<'_>, purpose: Purpose) -> Cow<'_, str> {

@@ -37,6 +37,7 @@
 mod address;
 mod call;
 mod client;
+mod connection_limit;
 mod control;
 mod dashboard;
 mod endpoint;
@@ -47,7 +48,6 @@ mod profile;
 mod query;
 mod reply;
 mod routes;
-mod seats;
 mod serve;
 #[cfg(test)]
 mod tests;

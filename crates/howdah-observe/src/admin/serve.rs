@@ -10,10 +10,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::task::JoinSet;
 
+use super::connection_limit::{ConnectionLimit, ConnectionPermit};
 use super::guard::Guard;
 use super::listen::{Listener, adopt, listen};
 use super::routes::respond;
-use super::seats::{Seat, Seats};
 use super::{AdminAddress, BindError, Control};
 
 /// Maximum connections; a further one replaces one that waits.
@@ -77,21 +77,26 @@ impl Admin {
     /// Serves until the future is dropped, which ends all connections.
     pub async fn serve<C: Control>(self, control: Arc<C>) {
         let guard = Arc::new(Guard::new(&self.address));
-        let seats = Seats::new(MAX_CONNECTIONS);
+        let limit = ConnectionLimit::new(MAX_CONNECTIONS);
         let mut acceptors = JoinSet::new();
         for listener in self.listeners {
             acceptors.spawn(accept(
                 listener,
                 control.clone(),
                 guard.clone(),
-                seats.clone(),
+                limit.clone(),
             ));
         }
         while acceptors.join_next().await.is_some() {}
     }
 }
 
-async fn accept<C: Control>(listener: Listener, control: Arc<C>, guard: Arc<Guard>, seats: Seats) {
+async fn accept<C: Control>(
+    listener: Listener,
+    control: Arc<C>,
+    guard: Arc<Guard>,
+    limit: ConnectionLimit,
+) {
     let mut connections = JoinSet::new();
     loop {
         let accepted = match &listener {
@@ -107,19 +112,19 @@ async fn accept<C: Control>(listener: Listener, control: Arc<C>, guard: Arc<Guar
         match accepted {
             Ok(stream) => {
                 let (control, guard) = (control.clone(), guard.clone());
-                let seat = seats.take().await;
-                let id = seat.id();
+                let permit = limit.take().await;
+                let id = permit.id();
                 let task = connections.spawn(async move {
                     match stream {
-                        Stream::Tcp(stream) => connection(stream, control, guard, seat).await,
+                        Stream::Tcp(stream) => connection(stream, control, guard, permit).await,
                         Stream::Unix(stream) => {
                             let peer = stream.peer_cred().ok();
                             let guard = Arc::new(guard.of_peer(peer.map(|peer| peer.uid())));
-                            connection(stream, control, guard, seat).await;
+                            connection(stream, control, guard, permit).await;
                         }
                     }
                 });
-                seats.occupy(id, task);
+                limit.occupy(id, task);
             }
             Err(error) => {
                 tracing::warn!(target: "howdah::admin", "a connection was not accepted: {error}");
@@ -139,14 +144,14 @@ async fn connection<C: Control>(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     control: Arc<C>,
     guard: Arc<Guard>,
-    seat: Seat,
+    permit: ConnectionPermit,
 ) {
-    let seat = Arc::new(seat);
+    let permit = Arc::new(permit);
     let service = service_fn(|request| {
-        let (control, guard, seat) = (control.clone(), guard.clone(), seat.clone());
+        let (control, guard, permit) = (control.clone(), guard.clone(), permit.clone());
         async move {
-            let response = respond(&*control, &guard, request, || seat.begin()).await;
-            seat.end();
+            let response = respond(&*control, &guard, request, || permit.begin()).await;
+            permit.end();
             Ok::<_, std::convert::Infallible>(response)
         }
     });

@@ -144,7 +144,7 @@ fn a_worker_that_dies_before_it_began_costs_none() {
         disconnect(&front, 1..=3).await;
         let (worker, thread) = harness.start_crashing_worker(false);
         harness.wait_dead(thread).await;
-        front.inner.recover(worker, Death::Planned, None);
+        front.inner.recover(worker, ExitReason::Planned, None);
         assert_eq!(front.in_flight(), 3);
         let (open, seen, serve) = recorder();
         harness.worker(serve);

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use howdah_shm::{Fault, Front, SlotState};
+use howdah_shm::{Front, ProtocolViolation, SlotState};
 
-use super::deaths::{Rerun, torn_error};
+use super::worker_exit::{Rerun, torn_error};
 use super::{Inner, Table, wakeup_eventfd};
 use crate::messages::SupervisorMessage;
 use crate::response::CallError;
@@ -35,8 +35,8 @@ impl Inner {
             return;
         }
         self.absorb_all(table);
-        if let Err(fault) = table.shm.check(monotonic_ns()) {
-            self.report_corruption(table, fault);
+        if let Err(violation) = table.shm.check(monotonic_ns()) {
+            self.report_corruption(table, violation);
         }
     }
 
@@ -56,19 +56,19 @@ impl Inner {
             let absorbed = state.absorb(&mut table.shm, Some(self.options.limits.response_buffer));
             state.wake();
             drop(state);
-            if let Err(fault) = absorbed {
-                self.report_fault(table, worker, fault);
+            if let Err(violation) = absorbed {
+                self.report_violation(table, worker, violation);
             }
         }
     }
 
     /// Stops the use of the segment and requests a new one.
-    pub(super) fn report_corruption(&self, table: &mut Table, fault: Fault) {
+    pub(super) fn report_corruption(&self, table: &mut Table, violation: ProtocolViolation) {
         if !std::mem::replace(&mut table.is_corrupt, true) {
             self.send(SupervisorMessage::Corrupt {
                 pool: self.pool,
                 segment: table.segment,
-                fault,
+                violation,
             });
         }
     }
@@ -93,7 +93,7 @@ impl Inner {
             }
             let torn = table.shm.abandon(slot);
             if torn.is_ok_and(|torn| torn.started) {
-                // Committed frames are complete. Their worker has exited, so a fault has no consequence.
+                // Committed frames are complete. Their worker has exited, so a violation has no consequence.
                 let _ = state.absorb(&mut table.shm, None);
             }
             self.load.release_slot(self.options.limits.max_in_flight);

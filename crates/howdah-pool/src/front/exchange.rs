@@ -9,7 +9,9 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use howdah_shm::{Exit, Fault, Frame, Front, Part, ReadError, SlotId, Updates, WorkerId};
+use howdah_shm::{
+    Exit, Frame, Front, Part, ProtocolViolation, ReadError, SlotId, Updates, WorkerId,
+};
 
 use super::body::Body;
 use super::spool::Spool;
@@ -136,13 +138,17 @@ impl ExchangeState {
     }
 
     /// Moves committed frames from the ring to the buffer: up to `limit` bytes of body, or all of it.
-    pub(crate) fn absorb(&mut self, shm: &mut Front, limit: Option<usize>) -> Result<(), Fault> {
+    pub(crate) fn absorb(
+        &mut self,
+        shm: &mut Front,
+        limit: Option<usize>,
+    ) -> Result<(), ProtocolViolation> {
         let Some(slot) = self.slot else { return Ok(()) };
         let mut reader = match shm.response(slot) {
             Ok(reader) => reader,
-            Err(ReadError::Fault(fault)) => {
+            Err(ReadError::ProtocolViolation(violation)) => {
                 self.end(Err(CallError::Malformed));
-                return Err(fault);
+                return Err(violation);
             }
             Err(ReadError::Slot(_)) => return Ok(()),
         };
@@ -159,9 +165,9 @@ impl ExchangeState {
             match reader.next() {
                 None => break,
                 Some(frame) => {
-                    if let Err(fault) = frame.and_then(|frame| self.take(frame)) {
+                    if let Err(violation) = frame.and_then(|frame| self.take(frame)) {
                         self.end(Err(CallError::Malformed));
-                        return Err(fault);
+                        return Err(violation);
                     }
                 }
             }
@@ -171,9 +177,9 @@ impl ExchangeState {
 
     /// Publishes whether or not the client is connected. A worker that sends malformed data is
     /// killed.
-    fn publish(&mut self, part: Part) -> Result<(), Fault> {
+    fn publish(&mut self, part: Part) -> Result<(), ProtocolViolation> {
         let Some(publisher) = &self.publisher else {
-            return Err(Fault::FrameOrder("publish"));
+            return Err(ProtocolViolation::FrameOrder("publish"));
         };
         if let Some(update) = self.updates.add(part)? {
             publisher.publish(self.request_id, update);
@@ -181,7 +187,7 @@ impl ExchangeState {
         Ok(())
     }
 
-    fn take(&mut self, frame: Frame) -> Result<(), Fault> {
+    fn take(&mut self, frame: Frame) -> Result<(), ProtocolViolation> {
         match frame {
             Frame::Headers(head) if self.outcome.is_none() => {
                 let fields = head.headers();

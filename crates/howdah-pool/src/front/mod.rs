@@ -9,12 +9,12 @@ mod body;
 mod corruption;
 mod crashes;
 mod crowding;
-mod deaths;
 mod exchange;
 mod limits;
 mod spool;
 mod task_signal;
 mod waiting;
+mod worker_exit;
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -28,7 +28,9 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use howdah_shm::layout::{REQUEST_ACCOUNT, REQUEST_HEAD, REQUEST_HUB};
-use howdah_shm::{Event, Fault, FillError, Front, QueueError, SlotId, Update, WorkerId};
+use howdah_shm::{
+    Event, FillError, Front, ProtocolViolation, QueueError, SlotId, Update, WorkerId,
+};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
@@ -41,7 +43,7 @@ use self::task_signal::TaskSignal;
 use self::waiting::{SlotWait, Waiter, WaiterState};
 use crate::crashes::Target;
 use crate::load::{Load, Membership};
-use crate::messages::{Death, FrontMessage, KillReason, SupervisorMessage};
+use crate::messages::{ExitReason, FrontMessage, KillReason, SupervisorMessage};
 use crate::options::{PoolOptions, User};
 use crate::process::slow_log::SlowLog;
 use crate::response::{CallError, Head, ScriptUsage};
@@ -469,8 +471,8 @@ impl Inner {
         }
         match table.shm.push(slot) {
             Ok(()) => {}
-            Err(QueueError::Fault(fault)) => {
-                self.report_corruption(table, fault);
+            Err(QueueError::ProtocolViolation(violation)) => {
+                self.report_corruption(table, violation);
                 return Ok(None);
             }
             Err(error) => return malformed(&error),
@@ -548,21 +550,23 @@ impl Inner {
                 self.absorb(table, slot, worker, None);
                 self.finish(table, slot);
             }
-            Event::Fault { worker, fault } => self.report_fault(table, worker, fault),
+            Event::ProtocolViolation { worker, violation } => {
+                self.report_violation(table, worker, violation);
+            }
         }
     }
 
     /// Requests that a worker is killed because it wrote an invalid value, or all workers if the segment is corrupt.
-    fn report_fault(&self, table: &mut Table, worker: WorkerId, fault: Fault) {
-        if fault.corrupts_segment() {
-            return self.report_corruption(table, fault);
+    fn report_violation(&self, table: &mut Table, worker: WorkerId, violation: ProtocolViolation) {
+        if violation.corrupts_segment() {
+            return self.report_corruption(table, violation);
         }
         self.send(SupervisorMessage::Kill {
             pool: self.pool,
             segment: table.segment,
             worker,
             request: None,
-            reason: KillReason::Fault(fault),
+            reason: KillReason::ProtocolViolation(violation),
         });
     }
 
@@ -575,8 +579,8 @@ impl Inner {
         let absorbed = state.absorb(&mut table.shm, limit);
         state.wake();
         drop(state);
-        if let Err(fault) = absorbed {
-            self.report_fault(table, worker, fault);
+        if let Err(violation) = absorbed {
+            self.report_violation(table, worker, violation);
         }
     }
 
@@ -592,7 +596,7 @@ impl Inner {
                 self.load.ended(exit);
             }
             self.vacate(&mut state, None);
-            // Done without an end: the fault was reported.
+            // Done without an end: the violation was reported.
             state.end(Err(CallError::Malformed));
         }
         self.release(table, slot);
@@ -612,9 +616,10 @@ impl Inner {
     pub(crate) fn resume(&self, exchange: &Exchange) {
         let mut table = self.table.borrow_mut();
         let mut state = exchange.state.borrow_mut();
-        if let Err(fault) = state.absorb(&mut table.shm, Some(self.options.limits.response_buffer))
+        if let Err(violation) =
+            state.absorb(&mut table.shm, Some(self.options.limits.response_buffer))
         {
-            tracing::error!(target: "howdah::pool", pool = self.options.name, "{fault}");
+            tracing::error!(target: "howdah::pool", pool = self.options.name, "{violation}");
         }
     }
 
@@ -665,11 +670,11 @@ async fn listen(
 ) {
     while let Some(message) = receiver.recv().await {
         match message {
-            FrontMessage::WorkerGone(worker) => inner.recover(worker, Death::Planned, None),
+            FrontMessage::WorkerGone(worker) => inner.recover(worker, ExitReason::Planned, None),
             FrontMessage::WorkerCrashed(worker, report) => {
-                inner.recover(worker, Death::Crash, report.as_ref());
+                inner.recover(worker, ExitReason::Crash, report.as_ref());
             }
-            FrontMessage::WorkerOverdue(worker) => inner.recover(worker, Death::Overdue, None),
+            FrontMessage::WorkerOverdue(worker) => inner.recover(worker, ExitReason::Overdue, None),
             FrontMessage::Check => inner.check_now(),
             FrontMessage::Segment(shm, number) => inner.replace_segment(*shm, number),
             FrontMessage::Room => inner.grant(&mut inner.table.borrow_mut()),

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use howdah_shm::{Exit, Fault, Update};
+use howdah_shm::{Exit, ProtocolViolation, Update};
 use tokio::sync::Notify;
 
 use super::tests::{Harness, answer, request, text};
@@ -131,7 +131,10 @@ fn without_a_hub_an_update_ends_the_worker() {
             panic!("{message:?}");
         };
         assert!(
-            matches!(reason, KillReason::Fault(Fault::FrameOrder("publish"))),
+            matches!(
+                reason,
+                KillReason::ProtocolViolation(ProtocolViolation::FrameOrder("publish"))
+            ),
             "{reason:?}"
         );
     });

@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Instant;
 
-use howdah_shm::Fault;
+use howdah_shm::ProtocolViolation;
 use howdah_shm::layout::{BOOTED_EACH, BOOTED_ONCE, BOOTED_UNFIT};
 use rustix::process::Signal;
 use tokio::sync::watch;
@@ -38,7 +38,7 @@ impl Supervisor {
             return; // a new root starts all pools
         }
         if !self.pools[index].segment.is_mappable() {
-            self.abandon_segment(index, Fault::Header);
+            self.abandon_segment(index, ProtocolViolation::Header);
         }
         let pool = &mut self.pools[index];
         if pool.is_corrupt {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use howdah_shm::Fault;
+use howdah_shm::ProtocolViolation;
 
 use super::Supervisor;
 use crate::messages::Event;
@@ -15,7 +15,7 @@ const REFUSED: Duration = Duration::from_secs(1);
 impl Supervisor {
     /// Kills all processes of the pool: it is unknown what else is overwritten, and by which of
     /// them.
-    pub(super) fn abandon_segment(&mut self, index: usize, fault: Fault) {
+    pub(super) fn abandon_segment(&mut self, index: usize, violation: ProtocolViolation) {
         let pool = &mut self.pools[index];
         if pool.is_corrupt || self.stopping {
             return;
@@ -44,7 +44,7 @@ impl Supervisor {
         pool.publish();
         tracing::error!(
             target: "howdah::pool", pool = &*pool.name, workers = ended,
-            "a PHP process has corrupted the pool's shared memory ({fault}); all workers of the pool are killed \
+            "a PHP process has corrupted the pool's shared memory ({violation}); all workers of the pool are killed \
              and restarted with new memory. The cause is usually an extension of PHP"
         );
         for mut generation in generations {

@@ -23,7 +23,7 @@ const STATUS_TIME: Duration = Duration::from_secs(2);
 const RECOVERY_TIME: Duration = Duration::from_secs(2);
 
 /// Sources of evidence about the exit of a worker.
-struct Witnesses {
+struct EvidenceSources {
     sink: CrashSink,
     number: CrashNumber,
     exit: watch::Receiver<Option<ExitStatus>>,
@@ -49,7 +49,7 @@ impl Supervisor {
             ..process(pool, "worker")
         };
         let (link, requests) = CrashLink::new(CrashNumber::new(&sink));
-        let witnesses = Witnesses {
+        let sources = EvidenceSources {
             number: link.number.clone(),
             sink,
             exit: occupant.exit.subscribe(),
@@ -57,7 +57,7 @@ impl Supervisor {
             requests,
         };
         let evidence = self.evidence(process);
-        tokio::spawn(report_worker(witnesses, evidence));
+        tokio::spawn(report_worker(sources, evidence));
         Some(link)
     }
 
@@ -132,14 +132,14 @@ fn process(pool: &Pool, role: &str) -> CrashedProcess {
 }
 
 /// Most unexpected exits are harmless; only a signal, or a request that got no response, makes it a crash.
-async fn report_worker(witnesses: Witnesses, mut evidence: CrashEvidence) {
-    let Witnesses {
+async fn report_worker(sources: EvidenceSources, mut evidence: CrashEvidence) {
+    let EvidenceSources {
         sink,
         number,
         mut exit,
         recorder,
         mut requests,
-    } = witnesses;
+    } = sources;
     let held = async {
         while let Some(request) = requests.recv().await {
             evidence.requests.push(request);

@@ -53,12 +53,12 @@ impl Supervisor {
                 };
                 self.schedule(delay, event);
             }
-            KillReason::Fault(fault) => {
+            KillReason::ProtocolViolation(violation) => {
                 occupant.kill();
                 pool.counters.killed += 1;
                 let pid = occupant.pid();
                 let request_id = format!("{:016x}", now.unwrap_or(0));
-                tracing::error!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, pid, request_id, "worker killed: {fault}");
+                tracing::error!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, pid, request_id, "worker killed: {violation}");
             }
         }
     }

@@ -438,7 +438,7 @@ impl Supervisor {
             Event::ReplaceSegment(pool) => self.replace_segment(pool).await,
             Event::Scale(pool) => self.scale(pool),
             Event::Tick => self.tick(),
-            Event::ReloadAsked(pool) => self.reload_requested(pool, true).await,
+            Event::ReloadRequested(pool) => self.reload_requested(pool, true).await,
             Event::ReloadLong(pool) => self.reload_long(pool).await,
             Event::ReloadNext(pool) => self.reload_next(pool).await,
             Event::Reload(name, reply) => self.reload(name.as_deref(), &reply).await,
@@ -481,10 +481,10 @@ impl Supervisor {
             SupervisorMessage::Corrupt {
                 pool,
                 segment,
-                fault,
+                violation,
             } => {
                 if self.pools[pool].segment_number == segment {
-                    self.abandon_segment(pool, fault);
+                    self.abandon_segment(pool, violation);
                 }
             }
             SupervisorMessage::Pressure { pool } => self.scale_up(pool),

@@ -52,7 +52,7 @@ impl Supervisor {
             let next = requested_at + BETWEEN_REQUESTED;
             if next > now {
                 reload.requested_at = Some(next);
-                self.schedule(next - now, Event::ReloadAsked(index));
+                self.schedule(next - now, Event::ReloadRequested(index));
                 return;
             }
         }

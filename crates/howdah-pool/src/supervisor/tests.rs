@@ -2,7 +2,7 @@
 
 mod corruption;
 mod drains;
-mod lies;
+mod invalid_messages;
 mod losses;
 mod scaling;
 mod supersedes;

@@ -1,7 +1,7 @@
 //! Completion rings and the sleep of the front thread.
 
 use super::Front;
-use crate::errors::Fault;
+use crate::errors::ProtocolViolation;
 use crate::layout::{PROGRESS, completion_cell};
 use crate::slot::{SlotId, WorkerId};
 use crate::slot_record::Phase;
@@ -18,10 +18,10 @@ pub enum Event {
     Done { slot: SlotId, worker: WorkerId },
     /// The worker wrote an invalid value: kill it. Its ring is not read again before it is
     /// recovered; its slots are torn then.
-    Fault {
+    ProtocolViolation {
         worker: WorkerId,
         /// The bytes that it wrote.
-        fault: Fault,
+        violation: ProtocolViolation,
     },
 }
 
@@ -71,23 +71,31 @@ impl Front {
         let read = &mut self.read[worker.index()];
         let index = *read;
         *read = index.wrapping_add(1);
-        Some(self.checked(worker, index, cell).unwrap_or_else(|fault| {
-            self.distrusted[worker.word()] |= worker.bit();
-            Event::Fault { worker, fault }
-        }))
+        Some(
+            self.checked(worker, index, cell)
+                .unwrap_or_else(|violation| {
+                    self.distrusted[worker.word()] |= worker.bit();
+                    Event::ProtocolViolation { worker, violation }
+                }),
+        )
     }
 
-    fn checked(&mut self, worker: WorkerId, index: u32, cell: u64) -> Result<Event, Fault> {
+    fn checked(
+        &mut self,
+        worker: WorkerId,
+        index: u32,
+        cell: u64,
+    ) -> Result<Event, ProtocolViolation> {
         let slot_index = cell as u16;
         let kind = (cell >> 31) & 1;
         let record = self
             .records
             .get(usize::from(slot_index))
-            .ok_or(Fault::CompletionSlot(slot_index))?;
+            .ok_or(ProtocolViolation::CompletionSlot(slot_index))?;
         if record.phase != Phase::Queued
             || cell != completion_cell(index, kind, record.position, slot_index)
         {
-            return Err(Fault::CompletionUnexpected(slot_index));
+            return Err(ProtocolViolation::CompletionUnexpected(slot_index));
         }
         let slot = SlotId {
             generation: record.generation,
@@ -96,7 +104,7 @@ impl Front {
         };
         let words = self.segment.memory.slot(self.index, slot_index);
         if words.request.state.load(Ordering::Relaxed) != self.owned(slot_index, worker) {
-            return Err(Fault::CompletionOwner(slot_index));
+            return Err(ProtocolViolation::CompletionOwner(slot_index));
         }
         if kind == PROGRESS {
             if mutant!(NotifiedStored) {

@@ -1,16 +1,16 @@
 //! Checks that the segment is consistent with the private memory of this front thread. A faulty worker may have written
-//! anything anywhere: a contradiction is a fault, and a lost wake-up is repeated.
+//! anything anywhere: a contradiction is a violation, and a lost wake-up is repeated.
 //!
-//! A pool that is only busy, slow or stopped has no fault: each rule holds after any step of the protocol, however long
+//! A pool that is only busy, slow or stopped has no violation: each rule holds after any step of the protocol, however long
 //! a process pauses between two steps. Where a rule needs time, it measures the progress of the worker and not the
 //! clock.
 
 use super::Front;
-use crate::errors::Fault;
+use crate::errors::ProtocolViolation;
 use crate::layout::{POSITION_MASK, SLOT_OWNED, SLOT_QUEUED, request_cell, state, state_worker};
 use crate::sleep::Sleep;
 use crate::slot::WorkerId;
-use crate::slot_record::{Doubt, Phase, Sighting, Stage};
+use crate::slot_record::{CheckHistory, Phase, Stage, Suspicion};
 use crate::sync::Ordering;
 
 /// Minimum time between two wakes of all workers.
@@ -21,10 +21,10 @@ const CELLS_PER_CHECK: u32 = 2048;
 impl Front {
     /// Compares the segment with the private memory of this thread. Must be called about ten times a second while
     /// requests are in flight, and once more after the last one, each time after [`Front::poll`] has returned `None`.
-    /// `now_ns` is `CLOCK_MONOTONIC`. After a fault the pool needs a new segment.
+    /// `now_ns` is `CLOCK_MONOTONIC`. After a violation the pool needs a new segment.
     ///
     /// Reads the slots in use, the request ring, the parked bits and some cells of completion rings.
-    pub fn check(&mut self, now_ns: u64) -> Result<(), Fault> {
+    pub fn check(&mut self, now_ns: u64) -> Result<(), ProtocolViolation> {
         let head = self.check_ring()?;
         let mut waiting = false;
         for index in 0..self.records.len() as u16 {
@@ -42,12 +42,12 @@ impl Front {
 
     /// The head only grows and never passes the tail. This thread wrote every cell between the two, and none for later
     /// positions.
-    fn check_ring(&mut self) -> Result<u64, Fault> {
+    fn check_ring(&mut self) -> Result<u64, ProtocolViolation> {
         let memory = &self.segment.memory;
         let cells = u64::from(memory.geometry().cells());
         let head = memory.ring(self.index).head.0.load(Ordering::SeqCst);
         if head < self.head_seen || head > self.tail || self.tail - head > cells {
-            return Err(self.ring_fault());
+            return Err(self.ring_violation());
         }
         self.head_seen = head;
         let slots = self.records.len();
@@ -56,31 +56,36 @@ impl Front {
             let pushed = cell >> 16 == ((position + 1) & POSITION_MASK);
             pushed != (position < self.tail) || (pushed && usize::from(cell as u16) >= slots)
         });
-        overwritten.map_or(Ok(head), |position| Err(Fault::Cell(position)))
+        overwritten.map_or(Ok(head), |position| Err(ProtocolViolation::Cell(position)))
     }
 
     /// A pushed slot is queued at its position or claimed by one worker. Returns whether it is queued and was
     /// at the last check. `head` was read before.
-    fn check_slot(&mut self, index: u16, head: u64, now_ns: u64) -> Result<bool, Fault> {
+    fn check_slot(
+        &mut self,
+        index: u16,
+        head: u64,
+        now_ns: u64,
+    ) -> Result<bool, ProtocolViolation> {
         let record = &self.records[usize::from(index)];
         let position = record.position;
-        let mut sighting = record.sighting;
-        if sighting.position != position {
-            sighting = Sighting {
+        let mut history = record.history;
+        if history.position != position {
+            history = CheckHistory {
                 position,
-                ..Sighting::default()
+                ..CheckHistory::default()
             };
         }
         let words = self.segment.memory.slot(self.index, index);
         let word = words.request.state.load(Ordering::SeqCst);
-        let overwritten = Fault::State {
+        let overwritten = ProtocolViolation::State {
             slot: index,
             state: word,
         };
         let mut waiting = false;
         if word == state(position, 0, SLOT_QUEUED) {
-            waiting = std::mem::replace(&mut sighting.queued, true);
-            if sighting.owner.is_some() {
+            waiting = std::mem::replace(&mut history.queued, true);
+            if history.owner.is_some() {
                 return Err(overwritten);
             }
             self.check_queued(index, head)?;
@@ -91,25 +96,25 @@ impl Front {
             if !claimed || !self.segment.places.awaits(worker, self.index) {
                 return Err(overwritten);
             }
-            if *sighting.owner.get_or_insert(worker) != worker {
+            if *history.owner.get_or_insert(worker) != worker {
                 return Err(overwritten);
             }
-            self.check_claimed(index, worker, &mut sighting, now_ns)?;
+            self.check_claimed(index, worker, &mut history, now_ns)?;
         }
-        self.records[usize::from(index)].sighting = sighting;
+        self.records[usize::from(index)].history = history;
         Ok(waiting)
     }
 
     /// The next search must find the slot, with the request that this thread wrote.
-    fn check_queued(&self, index: u16, head: u64) -> Result<(), Fault> {
+    fn check_queued(&self, index: u16, head: u64) -> Result<(), ProtocolViolation> {
         let record = &self.records[usize::from(index)];
         // The head passes a cell only after the slot has left QUEUED.
         if record.position < head {
-            return Err(Fault::Skipped(index));
+            return Err(ProtocolViolation::Skipped(index));
         }
         let cell = self.segment.memory.cell(self.index, record.position);
         if cell.load(Ordering::Acquire) != request_cell(record.position, index) {
-            return Err(Fault::Cell(record.position));
+            return Err(ProtocolViolation::Cell(record.position));
         }
         let request = &self.segment.memory.slot(self.index, index).request;
         let unchanged = request.request_id.load(Ordering::Relaxed) == record.request_id
@@ -120,7 +125,7 @@ impl Front {
         if unchanged {
             Ok(())
         } else {
-            Err(Fault::Request(index))
+            Err(ProtocolViolation::Request(index))
         }
     }
 
@@ -128,9 +133,9 @@ impl Front {
         &self,
         index: u16,
         worker: WorkerId,
-        sighting: &mut Sighting,
+        history: &mut CheckHistory,
         now_ns: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ProtocolViolation> {
         if self.is_distrusted(worker) {
             return Ok(()); // it is being killed
         }
@@ -138,13 +143,13 @@ impl Front {
         let words = self.segment.memory.slot(self.index, index);
         // Only this thread writes the word.
         if words.front.consumed.load(Ordering::Relaxed) != progress.acknowledged {
-            return Err(Fault::Consumed(index));
+            return Err(ProtocolViolation::Consumed(index));
         }
-        self.check_owner(index, worker, sighting, now_ns)?;
+        self.check_owner(index, worker, history, now_ns)?;
         // `waiting` may be overwritten, so the worker is woken once more for the last space that was released. A
         // spurious wake is harmless.
-        if progress.acknowledged != sighting.nudged {
-            sighting.nudged = progress.acknowledged;
+        if progress.acknowledged != history.nudged {
+            history.nudged = progress.acknowledged;
             self.wake_owner(index, false);
         }
         Ok(())
@@ -155,10 +160,10 @@ impl Front {
         &self,
         index: u16,
         worker: WorkerId,
-        sighting: &mut Sighting,
+        history: &mut CheckHistory,
         now_ns: u64,
-    ) -> Result<(), Fault> {
-        let not_held = Err(Fault::NotHeld {
+    ) -> Result<(), ProtocolViolation> {
+        let not_held = Err(ProtocolViolation::NotHeld {
             slot: index,
             worker: worker.0,
         });
@@ -180,31 +185,31 @@ impl Front {
         let opened = words.echo_id.load(Ordering::Relaxed) != 0;
         let ended = record.progress.stage == Stage::Ended;
         if (opened && !ended) || self.cell_is_new(worker).is_some() {
-            sighting.doubt = Doubt::None;
+            history.suspicion = Suspicion::None;
             return Ok(());
         }
-        match sighting.doubt {
-            Doubt::None => {
-                sighting.doubt = Doubt::Since(now_ns);
+        match history.suspicion {
+            Suspicion::None => {
+                history.suspicion = Suspicion::Since(now_ns);
                 // It may sleep without its bit.
                 self.segment.wake_worker(worker);
             }
-            Doubt::Since(since_ns) => {
+            Suspicion::Since(since_ns) => {
                 let words = &self.segment.memory.worker(worker.0).own;
                 let running = words.request_id.load(Ordering::Relaxed);
                 let elsewhere = one_at_a_time && running != 0 && running != record.request_id;
                 if elsewhere || words.looked_ns.load(Ordering::Relaxed) > since_ns {
                     // A completion before that is visible at the next check at the latest.
-                    sighting.doubt = Doubt::MovedOn;
+                    history.suspicion = Suspicion::MovedOn;
                 }
             }
-            Doubt::MovedOn => return not_held,
+            Suspicion::MovedOn => return not_held,
         }
         Ok(())
     }
 
     /// Recovery clears the parked bit of an exited worker.
-    fn check_places(&self) -> Result<(), Fault> {
+    fn check_places(&self) -> Result<(), ProtocolViolation> {
         for number in 0..self.segment.geometry().workers() as u16 {
             let worker = WorkerId(number);
             let parked = self.segment.memory.parked(worker.word());
@@ -212,14 +217,14 @@ impl Front {
             if parked.load(Ordering::SeqCst) & worker.bit() != 0
                 && !self.segment.places.awaits(worker, self.index)
             {
-                return Err(Fault::Parked(number));
+                return Err(ProtocolViolation::Parked(number));
             }
         }
         Ok(())
     }
 
     /// A worker writes its cells in order, so none may be missing before a new one. Each check reads some of the rings.
-    fn check_completions(&mut self) -> Result<(), Fault> {
+    fn check_completions(&mut self) -> Result<(), ProtocolViolation> {
         let cells = self.segment.geometry().cells();
         let workers = self.segment.geometry().workers() as usize;
         let rings = (CELLS_PER_CHECK / cells).max(1) as usize;
@@ -231,7 +236,7 @@ impl Front {
             }
             let later = (1..cells).any(|ahead| self.cell_ahead(worker, ahead).is_some());
             if later && self.cell_is_new(worker).is_none() {
-                return Err(Fault::CompletionLost(worker.0));
+                return Err(ProtocolViolation::CompletionLost(worker.0));
             }
         }
         Ok(())

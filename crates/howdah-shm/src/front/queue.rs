@@ -2,7 +2,7 @@
 //! `docs/internals/queue.md`.
 
 use super::{Cancel, Front};
-use crate::errors::{Fault, QueueError, SlotError};
+use crate::errors::{ProtocolViolation, QueueError, SlotError};
 use crate::layout::{POSITION_MASK, SLOT_FREE, SLOT_QUEUED, request_cell, state};
 use crate::sleep::Sleep;
 use crate::slot::{SlotId, WorkerId};
@@ -11,7 +11,7 @@ use crate::sync::{Ordering, mutant, store_load_barrier};
 
 impl Front {
     /// Queues a filled slot and wakes a worker if one sleeps, unless the request is left to workers that are awake
-    /// ([`Front::set_leave_limit`]). A fault means that a worker has overwritten the ring: the slot was not queued, and
+    /// ([`Front::set_leave_limit`]). A violation means that a worker has overwritten the ring: the slot was not queued, and
     /// the pool needs a new segment.
     pub fn push(&mut self, slot: SlotId) -> Result<(), QueueError> {
         self.expect(slot, Phase::Filled)?;
@@ -54,7 +54,7 @@ impl Front {
     }
 
     /// P1 to P4. The slot is FREE, or OWNED by a process that has exited.
-    pub(super) fn enqueue(&mut self, index: u16) -> Result<(), Fault> {
+    pub(super) fn enqueue(&mut self, index: u16) -> Result<(), ProtocolViolation> {
         self.make_room()?;
         let memory = &self.segment.memory;
         let position = self.tail;
@@ -158,7 +158,7 @@ impl Front {
     /// The ring has two cells for each slot, so it only fills up if requests are cancelled behind one that no worker
     /// claims. Then the live requests are withdrawn, the ring is emptied, and they are queued again in their order: at
     /// most every `slots` pushes.
-    fn make_room(&mut self) -> Result<(), Fault> {
+    fn make_room(&mut self) -> Result<(), ProtocolViolation> {
         let cells = u64::from(self.segment.geometry().cells());
         if self.tail.wrapping_sub(self.head_seen) < cells {
             return Ok(());
@@ -174,7 +174,7 @@ impl Front {
             .collect();
         live.sort_unstable_by_key(|&index| self.records[usize::from(index)].position);
         if self.help()? {
-            return Err(self.ring_fault());
+            return Err(self.ring_violation());
         }
         for index in live {
             self.enqueue(index)?;
@@ -183,7 +183,7 @@ impl Front {
     }
 
     /// Moves the head over stale cells. True: a queued request is at the head.
-    pub(super) fn help(&mut self) -> Result<bool, Fault> {
+    pub(super) fn help(&mut self) -> Result<bool, ProtocolViolation> {
         let cells = u64::from(self.segment.geometry().cells());
         let memory = &self.segment.memory;
         let head_word = &memory.ring(self.index).head.0;
@@ -215,10 +215,10 @@ impl Front {
             // Failed: another process has advanced it.
             let _ = head_word.compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Relaxed);
         }
-        Err(self.ring_fault())
+        Err(self.ring_violation())
     }
 
-    pub(super) fn ring_fault(&self) -> Fault {
+    pub(super) fn ring_violation(&self) -> ProtocolViolation {
         let head = self
             .segment
             .memory
@@ -226,7 +226,7 @@ impl Front {
             .head
             .0
             .load(Ordering::Relaxed);
-        Fault::Ring {
+        ProtocolViolation::Ring {
             head,
             tail: self.tail,
         }

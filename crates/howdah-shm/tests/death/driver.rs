@@ -57,7 +57,7 @@ pub(crate) struct Counts {
     pub(crate) ended_torn: u64,
     pub(crate) lost: u64,
     pub(crate) wrong: u64,
-    pub(crate) faults: u64,
+    pub(crate) violations: u64,
     pub(crate) stalls: u64,
 }
 
@@ -72,7 +72,7 @@ impl AddAssign for Counts {
         self.ended_torn += other.ended_torn;
         self.lost += other.lost;
         self.wrong += other.wrong;
-        self.faults += other.faults;
+        self.violations += other.violations;
         self.stalls += other.stalls;
     }
 }
@@ -248,9 +248,9 @@ impl Driver {
                 }
                 self.forget(slot.index());
             }
-            Event::Fault { worker, fault } => {
-                eprintln!("worker {}: {fault}", worker.index());
-                self.counts.faults += 1;
+            Event::ProtocolViolation { worker, violation } => {
+                eprintln!("worker {}: {violation}", worker.index());
+                self.counts.violations += 1;
             }
         }
     }
@@ -258,9 +258,9 @@ impl Driver {
     fn check(&mut self) {
         let now = clock_gettime(ClockId::Monotonic);
         let now_ns = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
-        if let Err(fault) = self.front.check(now_ns) {
-            eprintln!("a check of a sound segment: {fault}");
-            self.counts.faults += 1;
+        if let Err(violation) = self.front.check(now_ns) {
+            eprintln!("a check of a sound segment: {violation}");
+            self.counts.violations += 1;
         }
     }
 
@@ -287,7 +287,7 @@ impl Driver {
             Ok(response) => response.collect(),
             Err(error) => {
                 eprintln!("{error}: {job:?}");
-                self.counts.faults += 1;
+                self.counts.violations += 1;
                 return;
             }
         };
@@ -297,9 +297,9 @@ impl Driver {
                     self.wrong("a response of wrong bytes", index);
                 }
             }
-            Err(fault) => {
-                eprintln!("{fault}: {job:?}");
-                self.counts.faults += 1;
+            Err(violation) => {
+                eprintln!("{violation}: {job:?}");
+                self.counts.violations += 1;
             }
         }
     }

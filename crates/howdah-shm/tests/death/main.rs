@@ -1,6 +1,6 @@
 //! Workers that exit at every step of the real C code, with the real front.
 //!
-//! `worker/tests/queue_worker.c` is built with fault injection and run as four processes. Each
+//! `worker/tests/queue_worker.c` is built with violation injection and run as four processes. Each
 //! kills itself at a configured step, and others are killed at any time. Each request gets exactly
 //! one response with the bytes of its id, or is reported as torn. No request is lost, and no
 //! process hangs.

@@ -365,7 +365,7 @@ impl Summary {
         assert_eq!(counts.lost, 0, "requests were lost");
         assert_eq!(counts.stalls, 0, "a front thread slept on pending work");
         assert_eq!(counts.wrong, 0, "responses were wrong");
-        assert_eq!(counts.faults, 0, "workers wrote nonsense");
+        assert_eq!(counts.violations, 0, "workers wrote nonsense");
         assert_eq!(self.corrupt, 0, "workers saw requests that were not theirs");
         assert_eq!(self.twice, 0, "one queueing was executed twice");
         assert_eq!(self.failed, 0, "header frames did not fit");
@@ -403,7 +403,7 @@ impl fmt::Display for Summary {
             out,
             "deaths {} (killed {}, stopped {}; {} of {} watched exits reported), requests {}, complete {}, retried {}, torn {}, \
              complete though torn {}, cancelled {}, aborted {} (cut short {}), lost {}, wrong {}, \
-             faults {}, stalls {}, corrupt {}, twice {}, {:.1} s; deaths by step",
+             violations {}, stalls {}, corrupt {}, twice {}, {:.1} s; deaths by step",
             self.deaths,
             self.killed,
             self.stopped,
@@ -419,7 +419,7 @@ impl fmt::Display for Summary {
             self.dropped,
             c.lost,
             c.wrong,
-            c.faults,
+            c.violations,
             c.stalls,
             self.corrupt,
             self.twice,

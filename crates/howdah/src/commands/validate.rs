@@ -85,8 +85,8 @@ impl Findings {
         self.wrong.extend(unusable.wrong);
         self.warnings.extend(unusable.refused);
         // Only root can find out for another user.
-        if let Ok(Some(barrier)) = users::barrier(config) {
-            self.warnings.push(barrier.advice());
+        if let Ok(Some(access_problem)) = users::access_problem(config) {
+            self.warnings.push(access_problem.advice());
         }
     }
 

@@ -16,7 +16,7 @@ pub(super) struct Modes {
 
 /// The test results of one extension.
 #[derive(Debug, PartialEq, Eq)]
-struct Trial<'p> {
+struct ExtensionResult<'p> {
     name: &'p str,
     version: &'p str,
     classic: &'p str,
@@ -38,12 +38,12 @@ fn section<'p>(page: &'p str, version: &str) -> &'p str {
     sections.find(is_meant).or(first).unwrap_or_default()
 }
 
-fn trials(page: &str) -> impl Iterator<Item = Trial<'_>> {
+fn results(page: &str) -> impl Iterator<Item = ExtensionResult<'_>> {
     page.lines().filter_map(|line| {
         let mut cells = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ");
         let mut cell = || cells.next();
         let (name, version, _) = (cell()?, cell()?, cell()?);
-        let trial = Trial {
+        let result = ExtensionResult {
             name,
             version,
             classic: cell()?,
@@ -51,11 +51,11 @@ fn trials(page: &str) -> impl Iterator<Item = Trial<'_>> {
             coroutines: cell()?,
         };
         // The header of the table has the same number of cells.
-        (trial.name != "extension").then_some(trial)
+        (result.name != "extension").then_some(result)
     })
 }
 
-impl Trial<'_> {
+impl ExtensionResult<'_> {
     /// Modes in which it does not work.
     fn failures(&self, modes: Modes) -> Vec<(&'static str, &str)> {
         let columns = [
@@ -74,12 +74,12 @@ impl Trial<'_> {
 pub(super) fn check(loaded: &BTreeMap<String, String>, modes: Modes, report: &mut Report) {
     let mut tried = 0;
     let php = loaded.get("core").map_or("", String::as_str);
-    for trial in trials(section(PAGE, php)) {
-        if !loaded.contains_key(&trial.name.to_ascii_lowercase()) {
+    for result in results(section(PAGE, php)) {
+        if !loaded.contains_key(&result.name.to_ascii_lowercase()) {
             continue;
         }
         tried += 1;
-        let failures = trial.failures(modes);
+        let failures = result.failures(modes);
         if failures.is_empty() {
             continue;
         }
@@ -87,7 +87,7 @@ pub(super) fn check(loaded: &BTreeMap<String, String>, modes: Modes, report: &mu
             .iter()
             .map(|(mode, result)| format!("{result} in {mode}"))
             .collect();
-        let (name, version) = (trial.name, trial.version);
+        let (name, version) = (result.name, result.version);
         report.warning(
             Area::Php,
             format!(
@@ -116,9 +116,9 @@ mod tests {
             ("8.4.1", "wrong"),
             ("7.4.0", "refused"),
         ] {
-            let trials: Vec<_> = trials(section(PAGE, php)).collect();
-            assert!(trials.len() > 100, "{}", trials.len());
-            let of = |name: &str| trials.iter().find(|trial| trial.name == name);
+            let results: Vec<_> = results(section(PAGE, php)).collect();
+            assert!(results.len() > 100, "{}", results.len());
+            let of = |name: &str| results.iter().find(|result| result.name == name);
             let apcu = of("apcu").expect("a row");
             assert_eq!((apcu.classic, apcu.coroutines), ("works", "works"));
             assert_eq!(of("uopz").expect("a row").coroutines, uopz, "{php}");

@@ -16,9 +16,9 @@ const WRITE: u32 = 0o2;
 const PASS: u32 = 0o1;
 
 pub(super) fn check(config: &Config, roots: &[PathBuf], report: &mut Report) {
-    if let Some(barrier) = users::reason_for_serving_as_root() {
-        let text = format!("the server would serve clients as root: {barrier}");
-        report.warning(Area::System, text, barrier.remedy());
+    if let Some(access_problem) = users::reason_for_serving_as_root() {
+        let text = format!("the server would serve clients as root: {access_problem}");
+        report.warning(Area::System, text, access_problem.remedy());
     }
     let global = &config.global;
     let all = global.php.user.as_ref().or(global.user.as_ref());

@@ -15,7 +15,7 @@ const MIB: u64 = 1 << 20;
 
 /// Why new code needs a fresh tree; `None`: new processes are enough. `held`: OPcache, with its scripts compared.
 /// `moved`: a folder that is a different one than when the tree was started.
-pub(crate) fn reason(held: &Opcache, moved: Option<Moved<'_>>) -> Option<String> {
+pub(crate) fn reason(held: &Opcache, moved: Option<PathChange<'_>>) -> Option<String> {
     let scripts = held.live.scripts + held.changed.scripts + held.gone.scripts;
     if held.preload != 0 {
         return Some("opcache.preload is set, and its classes stay until PHP restarts".into());
@@ -85,16 +85,16 @@ impl Place {
     }
 }
 
-/// Why a configured path leads to a different folder.
+/// Why a configured path points to a different folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Moved<'a> {
+pub(crate) enum PathChange<'a> {
     /// A link in it was changed.
     Link(&'a Path),
     /// The folder was replaced.
     Folder(&'a Path),
 }
 
-impl std::fmt::Display for Moved<'_> {
+impl std::fmt::Display for PathChange<'_> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Link(path) => write!(out, "{} points to a different folder", path.display()),
@@ -124,14 +124,14 @@ impl Places {
         self.0.iter().find(|place| place.named == named)
     }
 
-    /// The first path that leads to a different folder `now`.
-    pub(crate) fn first_moved<'a>(&'a self, now: &Self) -> Option<Moved<'a>> {
+    /// The first path that points to a different folder `now`.
+    pub(crate) fn first_change<'a>(&'a self, now: &Self) -> Option<PathChange<'a>> {
         self.0.iter().find_map(|old| {
             let new = now.find(&old.named)?;
             if new.real != old.real {
-                return Some(Moved::Link(&old.named));
+                return Some(PathChange::Link(&old.named));
             }
-            (new.identity != old.identity).then_some(Moved::Folder(&old.named))
+            (new.identity != old.identity).then_some(PathChange::Folder(&old.named))
         })
     }
 
@@ -265,9 +265,9 @@ mod tests {
     fn a_link_that_leads_elsewhere_takes_a_fresh_tree() {
         let before = places(&[("/app/current", "/r/1"), ("/b", "/b")]);
         let now = places(&[("/app/current", "/r/2"), ("/b", "/b")]);
-        assert_eq!(before.first_moved(&before), None);
-        assert_eq!(before.first_moved(&Places::default()), None);
-        let moved = before.first_moved(&now);
+        assert_eq!(before.first_change(&before), None);
+        assert_eq!(before.first_change(&Places::default()), None);
+        let moved = before.first_change(&now);
         let reason = |held: &Opcache| reason(held, moved);
         let text = reason(&opcache_with(|_| {})).expect("a fresh tree");
         assert_eq!(text, "/app/current points to a different folder");
@@ -288,8 +288,8 @@ mod tests {
         let before = places(&[("/app/public", "/app/public")]);
         let mut now = before.clone();
         now.0[0].identity = (1, 2);
-        let moved = before.first_moved(&now);
-        assert_eq!(moved, Some(Moved::Folder(Path::new("/app/public"))));
+        let moved = before.first_change(&now);
+        assert_eq!(moved, Some(PathChange::Folder(Path::new("/app/public"))));
         let text = reason(&opcache_with(|_| {}), moved).expect("a fresh tree");
         assert_eq!(text, "/app/public is a different folder now");
         assert!(before.moved_releases(&now).is_empty());

@@ -283,7 +283,7 @@ impl Trees {
 
     /// The restart that new code needs, if links have the targets `now`.
     pub(crate) async fn required_reload(&self, now: &Places) -> Result<ReloadKind, OpcacheError> {
-        let (seen, trees) = self.in_force();
+        let (seen, trees) = self.current();
         let mut all_stale = 0;
         for tree in trees {
             if let Some(file) = tree.ini.first_changed() {
@@ -297,7 +297,7 @@ impl Trees {
             let Some(held) = tree.handle.opcache(order).await?.opcache else {
                 continue;
             };
-            let moved = seen.places.first_moved(now);
+            let moved = seen.places.first_change(now);
             let new_files = tree.facts.used.as_ref().map_or(0, UsedFiles::new_files);
             let preload = || {
                 (new_files > 0)
@@ -314,7 +314,7 @@ impl Trees {
     /// Makes OPcache of the current trees compile changed scripts at their next use.
     pub(crate) async fn invalidate(&self) -> Result<(), OpcacheError> {
         let now = SystemTime::now();
-        let (seen, trees) = self.in_force();
+        let (seen, trees) = self.current();
         for tree in trees {
             let order = OpcacheOrder {
                 compare: Some(seen.compared),
@@ -331,7 +331,7 @@ impl Trees {
     /// starting.
     pub(crate) async fn opcaches(&self) -> Vec<(String, Opcache)> {
         let mut opcaches = Vec::new();
-        for tree in self.in_force().1 {
+        for tree in self.current().1 {
             let answer = tree.handle.opcache(OpcacheOrder::default()).await;
             if let Some(opcache) = answer.ok().and_then(|answer| answer.opcache) {
                 opcaches.push((tree.php.php, opcache));
@@ -352,7 +352,7 @@ impl Trees {
         Arc::clone(&self.0.parts)
     }
 
-    fn in_force(&self) -> (TreeFiles, Vec<Tree>) {
+    fn current(&self) -> (TreeFiles, Vec<Tree>) {
         let state = self.read();
         (state.seen.clone(), state.current.clone())
     }
@@ -366,7 +366,7 @@ impl Trees {
 
     /// Reloads a pool of the current trees, or all of them. All are tried; the first error is returned.
     pub(crate) async fn reload(&self, pool: Option<&str>) -> Result<(), ReloadError> {
-        let trees = self.in_force().1;
+        let trees = self.current().1;
         let has =
             |tree: &&Tree| pool.is_none_or(|name| tree.facts.pools.iter().any(|own| own == name));
         let mut meant: Vec<&Tree> = trees.iter().filter(has).collect();

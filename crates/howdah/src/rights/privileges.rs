@@ -81,8 +81,8 @@ pub(crate) fn become_user(config: &Config) -> Result<Option<Monitor>, Failure> {
         check_storage(config, wanted)?;
         return Ok(None);
     }
-    if let Some(barrier) = users::barrier(config)? {
-        return Err(Failure::Setup(barrier.advice()));
+    if let Some(access_problem) = users::access_problem(config)? {
+        return Err(Failure::Setup(access_problem.advice()));
     }
     make_sockets_folder(config, wanted, &user)?;
     let monitor = if geteuid().is_root() {
@@ -322,8 +322,8 @@ pub(crate) fn prepare(pools: &[PoolOptions], spool: &SpoolDir) -> Result<(), Fai
         })?;
     }
     let is_root = |pool: &PoolOptions| pool.user.as_ref().is_none_or(|user| user.uid == 0);
-    if let Some(barrier) = users::reason_for_serving_as_root() {
-        tracing::warn!(target: "howdah", "clients are served as root: {}", barrier.advice());
+    if let Some(access_problem) = users::reason_for_serving_as_root() {
+        tracing::warn!(target: "howdah", "clients are served as root: {}", access_problem.advice());
     } else if own.is_root() && pools.iter().any(is_root) {
         tracing::info!(
             target: "howdah",

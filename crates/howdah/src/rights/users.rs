@@ -68,15 +68,15 @@ fn default_user_for(config: &Config, file: Option<&Path>) -> Option<&'static Def
 
 /// What the default user cannot access although the first configuration needs it. The server then stays root, also
 /// after reloads: it can give up its rights only at the start.
-static BARRIER: OnceLock<Option<Barrier>> = OnceLock::new();
+static ACCESS_PROBLEM: OnceLock<Option<AccessProblem>> = OnceLock::new();
 
 /// Why the server stays root although it was not configured.
-pub(crate) fn reason_for_root() -> Option<&'static Barrier> {
-    BARRIER.get()?.as_ref()
+pub(crate) fn reason_for_root() -> Option<&'static AccessProblem> {
+    ACCESS_PROBLEM.get()?.as_ref()
 }
 
 /// The reason, if this process runs as root.
-pub(crate) fn reason_for_serving_as_root() -> Option<&'static Barrier> {
+pub(crate) fn reason_for_serving_as_root() -> Option<&'static AccessProblem> {
     reason_for_root().filter(|_| rustix::process::geteuid().is_root())
 }
 
@@ -86,25 +86,25 @@ fn default_reaches(config: &Config, file: Option<&Path>) -> bool {
         if file.is_some_and(|file| is_mistake(config, file, user)) {
             return None;
         }
-        default_barrier(config, ENTER)
+        default_user_problem(config, ENTER)
     };
-    BARRIER.get_or_init(find).is_none()
+    ACCESS_PROBLEM.get_or_init(find).is_none()
 }
 
 /// Whether the default user can access the configuration file, but not a document root or worker script: the file was
-/// written for a server with a user, so [`barrier`] reports the error. If the user cannot access the file either, root
+/// written for a server with a user, so [`access_problem`] reports the error. If the user cannot access the file either, root
 /// is only trying something out.
 fn is_mistake(config: &Config, file: &Path, user: &model::User) -> bool {
     let folder = absolute(file).parent().map(Path::to_owned);
     let folder = folder.map(|folder| Place::new("folder of the configuration", folder, ENTER));
     let found = privileges::on_thread_as(user, || {
-        let is_reached = |places: Vec<Place>| find_barrier(places, user).is_none();
+        let is_reached = |places: Vec<Place>| find_access_problem(places, user).is_none();
         is_reached(folder.into_iter().collect()) && !is_reached(application(config, ENTER))
     });
     found.unwrap_or(false)
 }
 
-fn default_barrier(config: &Config, of_roots: Requirement) -> Option<Barrier> {
+fn default_user_problem(config: &Config, of_roots: Requirement) -> Option<AccessProblem> {
     let user = &usual()?.user;
     let mut places = required_places(config, of_roots);
     // The server's own folder is given to its user.
@@ -113,13 +113,13 @@ fn default_barrier(config: &Config, of_roots: Requirement) -> Option<Barrier> {
         unix_sockets(config).filter_map(|socket| Some(absolute(socket).parent()?.to_owned()));
     let others = folders.filter(|folder| Some(&**folder) != own);
     places.extend(others.map(|path| Place::new("folder of a Unix socket", path, WRITE)));
-    privileges::on_thread_as(user, || find_barrier(places, user)).ok()?
+    privileges::on_thread_as(user, || find_access_problem(places, user)).ok()?
 }
 
 /// Like [`settle`], for `php-server`, with which people try an application. PHP often writes next to its code there,
 /// and the first try must not fail: the default user is only used if it may write to the document root.
 pub(crate) fn settle_php_server(config: &mut Config) {
-    BARRIER.get_or_init(|| default_barrier(config, WRITE));
+    ACCESS_PROBLEM.get_or_init(|| default_user_problem(config, WRITE));
     fill_in(config, None);
 }
 
@@ -162,7 +162,7 @@ fn named_for_php(config: &Config) -> impl Iterator<Item = &model::User> {
 
 /// The first path without which the server does not start: its user needs it and cannot access it. Other sites are
 /// served if a document root is out of reach, unless all of them are.
-pub(crate) fn barrier(config: &Config) -> Result<Option<Barrier>, Failure> {
+pub(crate) fn access_problem(config: &Config) -> Result<Option<AccessProblem>, Failure> {
     let Some(user) = &config.global.user else {
         return Ok(None);
     };
@@ -180,13 +180,13 @@ pub(crate) fn barrier(config: &Config) -> Result<Option<Barrier>, Failure> {
         if reaches_one {
             places.retain(|place| place.kind != DOCUMENT_ROOT);
         }
-        find_barrier(places, user)
+        find_access_problem(places, user)
     })
 }
 
 /// An access that a user lacks.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Barrier {
+pub(crate) struct AccessProblem {
     user: String,
     /// `enter`, `read` …
     verb: &'static str,
@@ -195,7 +195,7 @@ pub(crate) struct Barrier {
     behind: Option<String>,
 }
 
-impl fmt::Display for Barrier {
+impl fmt::Display for AccessProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (user, verb, place) = (&self.user, self.verb, self.place.display());
         write!(f, "user {user} may not {verb} {place}")?;
@@ -210,7 +210,7 @@ impl fmt::Display for Barrier {
     }
 }
 
-impl Barrier {
+impl AccessProblem {
     /// The message, with a hint.
     pub(crate) fn advice(&self) -> String {
         format!("{self}; {}", self.remedy())
@@ -284,7 +284,7 @@ fn application(config: &Config, of_roots: Requirement) -> Vec<Place> {
 }
 
 /// The first path that the user of this thread cannot access. Missing paths are reported elsewhere.
-fn find_barrier(places: Vec<Place>, user: &model::User) -> Option<Barrier> {
+fn find_access_problem(places: Vec<Place>, user: &model::User) -> Option<AccessProblem> {
     for Place { kind, path, need } in places {
         let path = absolute(&path);
         if !is_denied(&path, need.access) {
@@ -299,7 +299,7 @@ fn find_barrier(places: Vec<Place>, user: &model::User) -> Option<Barrier> {
             // Nobody can enter it: requests get a 404.
             continue;
         }
-        return Some(Barrier {
+        return Some(AccessProblem {
             user: user.to_string(),
             verb: folder.map_or(need.verb, |_| ENTER.verb),
             behind: folder.map(|_| format!("{kind} {}", path.display())),
@@ -337,8 +337,8 @@ mod tests {
         let mut config = parsed.expect("valid").config;
         let nobody: model::User = "nobody".parse().expect("a user");
         config.global.user = Some(nobody);
-        let barrier = |config: &Config| barrier(config).expect("looked up");
-        let found = barrier(&config).expect("mode 0700");
+        let access_problem = |config: &Config| access_problem(config).expect("looked up");
+        let found = access_problem(&config).expect("mode 0700");
         assert_eq!(found.place, directory.path());
         let text = found.advice();
         for part in [
@@ -351,11 +351,11 @@ mod tests {
         }
         set(directory.path(), 0o755);
         assert_ne!(
-            barrier(&config).map(|found| found.place),
+            access_problem(&config).map(|found| found.place),
             Some(directory.path().to_owned())
         );
         // A user with all capabilities can access everything.
         config.global.user = Some("root".parse().expect("a user"));
-        assert_eq!(barrier(&config), None);
+        assert_eq!(access_problem(&config), None);
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct ServerControl(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     server_state: ServerState,
-    in_force: CurrentConfiguration,
+    current: CurrentConfiguration,
     log_sinks: LogSinks,
     /// The server was ordered to stop.
     stop: watch::Sender<bool>,
@@ -41,10 +41,10 @@ struct Inner {
 }
 
 impl ServerControl {
-    pub(crate) fn new(server_state: ServerState, in_force: CurrentConfiguration) -> Self {
+    pub(crate) fn new(server_state: ServerState, current: CurrentConfiguration) -> Self {
         Self(Arc::new(Inner {
             server_state,
-            in_force,
+            current,
             log_sinks: LogSinks::default(),
             stop: watch::Sender::new(false),
             profiler: Profiler::default(),
@@ -52,8 +52,8 @@ impl ServerControl {
     }
 
     /// The current configuration.
-    pub(crate) fn in_force(&self) -> &CurrentConfiguration {
-        &self.0.in_force
+    pub(crate) fn current(&self) -> &CurrentConfiguration {
+        &self.0.current
     }
 
     /// Completes when the server was ordered to stop.
@@ -88,7 +88,7 @@ impl ServerControl {
         if self.is_stopping() {
             return Err(ReloadError::Stopping);
         }
-        let configuration = self.0.in_force.file();
+        let configuration = self.0.current.file();
         if let Some(file) = configuration.as_ref().filter(|file| file.changed) {
             tracing::info!(target: "howdah", file = file.file, "PHP alone is reloaded; `howdah reload` without a pool applies the changed configuration");
         }
@@ -127,7 +127,7 @@ impl ServerControl {
 
     /// If OPcache does not report, the reload continues.
     async fn required_reload(&self) -> ReloadKind {
-        let places = self.0.in_force.places().await;
+        let places = self.0.current.places().await;
         self.trees()
             .required_reload(&places)
             .await
@@ -139,7 +139,7 @@ impl ServerControl {
 
     /// Starts a fresh tree, which replaces the current one.
     async fn renew(&self, requested: Instant) -> Result<(), ReloadError> {
-        let Err(error) = self.0.in_force.renew(requested).await else {
+        let Err(error) = self.0.current.renew(requested).await else {
             return Ok(());
         };
         Err(match error {
@@ -220,7 +220,7 @@ impl ServerControl {
             let (before, began) = (control.generations().await, Instant::now());
             control.renew(began).await?;
             let is_selected = |name: &String, generation| before.get(name) != Some(&generation);
-            let configuration = control.0.in_force.file();
+            let configuration = control.0.current.file();
             let done = control.report_reload(configuration, began, is_selected).await;
             let fresh = Some(reason);
             Ok(ReloadReport { fresh, ..done })
@@ -254,8 +254,8 @@ impl ServerControl {
         if self.is_stopping() {
             return Err(ReloadError::Stopping);
         }
-        let began = self.0.in_force.note_request();
-        let loaded = self.0.in_force.load(from).await;
+        let began = self.0.current.note_request();
+        let loaded = self.0.current.load(from).await;
         let Some(loaded) = loaded.map_err(ReloadError::Configuration)? else {
             return self.reload_now(None, began).await;
         };
@@ -263,7 +263,7 @@ impl ServerControl {
             self.watch(changed, loaded.pages);
         }
         if loaded.booted {
-            let configuration = self.0.in_force.file();
+            let configuration = self.0.current.file();
             return Ok(self.report_reload(configuration, began, |_, _| true).await);
         }
         self.reload_now(None, began).await
@@ -304,7 +304,7 @@ impl ServerControl {
 impl Control for ServerControl {
     async fn reload(&self, pool: Option<String>) -> Result<ReloadReport, ReloadError> {
         let control = self.clone();
-        let requested = self.0.in_force.note_request();
+        let requested = self.0.current.note_request();
         self.spawn_reload(async move { control.reload_now(pool, requested).await })
             .await
     }
@@ -325,10 +325,10 @@ impl Control for ServerControl {
         shown["version"] = env!("CARGO_PKG_VERSION").into();
         shown["pid"] = std::process::id().into();
         shown["stopping"] = self.is_stopping().into();
-        shown["listeners"] = self.0.in_force.listeners().into();
+        shown["listeners"] = self.0.current.listeners().into();
         shown["front"] = self.0.server_state.front();
-        if let Some(barrier) = users::reason_for_serving_as_root() {
-            shown["served_as_root"] = barrier.advice().into();
+        if let Some(access_problem) = users::reason_for_serving_as_root() {
+            shown["served_as_root"] = access_problem.advice().into();
         }
         if !leaving.is_empty() {
             shown["leaving"] = serde_json::to_value(&leaving).unwrap_or_default();
@@ -391,11 +391,11 @@ impl Control for ServerControl {
     }
 
     fn config_json(&self) -> Value {
-        self.0.in_force.config_json()
+        self.0.current.config_json()
     }
 
     fn config(&self) -> Value {
-        self.0.in_force.frankenphp()
+        self.0.current.frankenphp()
     }
 
     fn log_sink(&self, name: &str) -> Option<Value> {
@@ -412,11 +412,11 @@ impl Control for ServerControl {
     }
 
     fn config_file(&self) -> Option<PathBuf> {
-        self.0.in_force.path()
+        self.0.current.path()
     }
 
     fn is_php_restricted(&self) -> bool {
-        self.0.in_force.is_php_restricted()
+        self.0.current.is_php_restricted()
     }
 
     fn crashes_are_private(&self) -> bool {
@@ -424,11 +424,11 @@ impl Control for ServerControl {
     }
 
     fn servers(&self) -> Value {
-        self.0.in_force.servers()
+        self.0.current.servers()
     }
 
     async fn authority(&self) -> Result<Option<CertificateAuthority>, String> {
-        let Some(authority) = self.0.in_force.authority().await? else {
+        let Some(authority) = self.0.current.authority().await? else {
             return Ok(None);
         };
         // The storage may be on another machine.

@@ -2,7 +2,7 @@
 
 mod activation;
 mod banner;
-mod bound;
+mod bound_server;
 mod php;
 mod stop;
 mod threads;
@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 use self::activation::Activation;
 use self::banner::Banner;
-use self::bound::BoundServer;
+use self::bound_server::BoundServer;
 use self::php::{RunningPhp, StartedPhp};
 use self::stop::Stop;
 use self::threads::start_threads;
@@ -108,7 +108,7 @@ impl Startup<'_> {
             spool,
             admin,
         } = bound;
-        let php = started.put_in_force(config, spool).await?;
+        let php = started.activate(config, spool).await?;
 
         let shutdown = Shutdown::new();
         let state = server_state(&server, &php, &shutdown);
@@ -118,7 +118,7 @@ impl Startup<'_> {
         server.set_endpoints(configuration::endpoints(&state, &hubs, &roadrunner));
         // A reload stops pools that nothing holds.
         drop(roadrunner);
-        let in_force = CurrentConfiguration::new(
+        let current = CurrentConfiguration::new(
             Arc::clone(&server),
             state.clone(),
             config,
@@ -126,7 +126,7 @@ impl Startup<'_> {
             watcher,
             php.took,
         );
-        let control = ServerControl::new(state, in_force);
+        let control = ServerControl::new(state, current);
         let admin_address = admin.as_ref().map(|admin| admin.address().to_string());
         let mut tasks = JoinSet::new();
         tasks.spawn(signals::log_ignored(signals.others));
@@ -151,7 +151,7 @@ impl Startup<'_> {
         notify::ready(notify::SERVING);
         tasks.spawn(notify::watchdog());
         // After the front threads listen: certificate authorities connect to them.
-        let certificates = control.in_force().keep(tls).await;
+        let certificates = control.current().keep(tls).await;
         certificates.map_err(|error| Failure::Runtime(error.to_string()))?;
         let code = wait_for_stop(&mut signals.stop, &control, self.monitor).await;
         let stop = Stop {

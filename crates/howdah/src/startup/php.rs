@@ -86,7 +86,7 @@ impl StartedPhp {
     }
 
     /// Puts the trees in force, and starts the pools of `RoadRunner` workers.
-    pub(super) async fn put_in_force(
+    pub(super) async fn activate(
         self,
         config: &Config,
         spool: OwnedFd,

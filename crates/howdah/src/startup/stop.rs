@@ -48,7 +48,7 @@ impl Stop<'_> {
             trees,
         } = self;
         control.set_stopping();
-        let delay = control.in_force().shutdown_delay().await;
+        let delay = control.current().shutdown_delay().await;
         let delay = delay.unwrap_or_else(|| default_delay(shutdown));
         shutdown.announce(delay);
         if !delay.is_zero() {
@@ -61,7 +61,7 @@ impl Stop<'_> {
             tokio::time::sleep(delay).await;
         }
         notify::stopping();
-        let grace = control.in_force().stop().await;
+        let grace = control.current().stop().await;
         if grace == Duration::MAX {
             tracing::info!(target: "howdah", "stopping as soon as all requests are done");
         } else {

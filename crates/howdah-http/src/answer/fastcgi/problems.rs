@@ -11,7 +11,7 @@ pub(super) struct Problems {
     pub(super) id: Option<u64>,
     is_captured: bool,
     /// There is a response, and it is not an error.
-    is_well: bool,
+    is_success: bool,
     text: Vec<u8>,
 }
 
@@ -20,7 +20,7 @@ impl Problems {
         Self {
             id,
             is_captured,
-            is_well: false,
+            is_success: false,
             text: Vec::new(),
         }
     }
@@ -31,13 +31,13 @@ impl Problems {
     }
 
     pub(super) fn note_status(&mut self, status: StatusCode) {
-        self.is_well = !status.is_client_error() && !status.is_server_error();
+        self.is_success = !status.is_client_error() && !status.is_server_error();
     }
 }
 
 impl Drop for Problems {
     fn drop(&mut self) {
-        let Some(id) = self.id.filter(|_| !self.is_well || self.is_captured) else {
+        let Some(id) = self.id.filter(|_| !self.is_success || self.is_captured) else {
             return;
         };
         let text = String::from_utf8_lossy(&self.text);

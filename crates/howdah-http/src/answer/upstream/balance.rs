@@ -111,8 +111,8 @@ impl Balancer {
 
     /// Records the result of an active check; returns whether it has changed.
     /// `in_row`: how many equal results change it.
-    pub(crate) fn note_health(&self, index: usize, is_ill: bool, in_row: u32) -> bool {
-        self.state.upstreams()[index].note_check(is_ill, in_row)
+    pub(crate) fn note_health(&self, index: usize, is_unhealthy: bool, in_row: u32) -> bool {
+        self.state.upstreams()[index].note_check(is_unhealthy, in_row)
     }
 
     /// Whether the caller has to run the active checks: one front thread does.
@@ -442,13 +442,13 @@ mod tests {
     #[test]
     fn health_changes_after_results_in_a_row() {
         let balancer = balancer(&Balance::default());
-        let check = |is_ill, in_row| balancer.note_health(0, is_ill, in_row);
+        let check = |is_unhealthy, in_row| balancer.note_health(0, is_unhealthy, in_row);
         let changes = [(true, 2), (false, 1), (true, 2), (true, 2), (true, 2)]
-            .map(|(is_ill, in_row)| check(is_ill, in_row));
+            .map(|(is_unhealthy, in_row)| check(is_unhealthy, in_row));
         assert_eq!(changes, [false, false, false, true, false]);
         assert!(!balancer.state.is_healthy(0));
         let changes = [(false, 3), (false, 3), (true, 2), (false, 3)]
-            .map(|(is_ill, in_row)| check(is_ill, in_row));
+            .map(|(is_unhealthy, in_row)| check(is_unhealthy, in_row));
         assert_eq!(changes, [false; 4]);
         assert!([check(false, 3), check(false, 3)] == [false, true]);
         assert!(balancer.state.is_healthy(0));

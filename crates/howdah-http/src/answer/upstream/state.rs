@@ -189,7 +189,7 @@ impl DirectiveState {
             UpstreamState {
                 cookie: hexadecimal(hmac::sign(&key, shared.address.as_bytes()).as_ref()),
                 shared,
-                is_ill: AtomicBool::new(false),
+                is_unhealthy: AtomicBool::new(false),
                 contrary: AtomicU32::new(0),
             }
         };
@@ -214,7 +214,7 @@ impl DirectiveState {
     pub(super) fn is_healthy(&self, index: usize) -> bool {
         let upstream = &self.upstreams[index];
         let in_limit = |most| upstream.shared.recent_failures() < most as usize;
-        !upstream.is_ill.load(Relaxed) && self.limits.max_fails.is_none_or(in_limit)
+        !upstream.is_unhealthy.load(Relaxed) && self.limits.max_fails.is_none_or(in_limit)
     }
 
     /// Counts the choices.
@@ -242,7 +242,7 @@ pub(super) struct UpstreamState {
     /// Identifies it in the sticky cookie of a client.
     pub(super) cookie: String,
     /// Active checks failed.
-    is_ill: AtomicBool,
+    is_unhealthy: AtomicBool,
     /// Active checks in a row with the other result.
     contrary: AtomicU32,
 }
@@ -268,8 +268,8 @@ impl UpstreamState {
 
     /// Records the result of an active check, of which `in_row` equal ones change the health; returns whether it has
     /// changed. One task runs the checks.
-    pub(super) fn note_check(&self, is_ill: bool, in_row: u32) -> bool {
-        if self.is_ill.load(Relaxed) == is_ill {
+    pub(super) fn note_check(&self, is_unhealthy: bool, in_row: u32) -> bool {
+        if self.is_unhealthy.load(Relaxed) == is_unhealthy {
             self.contrary.store(0, Relaxed);
             return false;
         }
@@ -278,7 +278,7 @@ impl UpstreamState {
             return false;
         }
         self.contrary.store(0, Relaxed);
-        self.is_ill.store(is_ill, Relaxed);
+        self.is_unhealthy.store(is_unhealthy, Relaxed);
         true
     }
 }

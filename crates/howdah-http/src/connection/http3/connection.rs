@@ -117,7 +117,7 @@ fn connection_info(quic: &quinn::Connection, remote: SocketAddr, local: SocketAd
             cipher: "",
             host: None,
             // Sites that request client certificates are not served over HTTP/3.
-            client: TlsClient::Unasked,
+            client: TlsClient::NotRequested,
         }),
     }
 }

@@ -169,8 +169,8 @@ fn upgrade(parts: &Parts) -> Option<HeaderValue> {
     let mut options = connection
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','));
-    let is_asked_for = options.any(|option| option.trim().eq_ignore_ascii_case("upgrade"));
-    (is_asked_for && parts.version == Version::HTTP_11).then(|| protocol.clone())
+    let is_requested = options.any(|option| option.trim().eq_ignore_ascii_case("upgrade"));
+    (is_requested && parts.version == Version::HTTP_11).then(|| protocol.clone())
 }
 
 /// Removes fields with an underscore. CGI does not distinguish it from a hyphen: a client could forge `X-Forwarded-For`

@@ -8,7 +8,8 @@ use super::Random;
 use super::process::{Process, answer};
 use crate::slot::{Body, SlotId, WorkerId};
 use crate::{
-    Event, Fault, Frame, Front, Geometry, QueueError, ReadError, Segment, SlotState, TornSlot,
+    Event, Frame, Front, Geometry, ProtocolViolation, QueueError, ReadError, Segment, SlotState,
+    TornSlot,
 };
 
 const TICK_NS: u64 = 10_000_000;
@@ -46,7 +47,7 @@ pub(super) struct World {
     last: u64,
     failed: BTreeSet<u64>,
     wrong: u64,
-    corrupt: Option<Fault>,
+    corrupt: Option<ProtocolViolation>,
     replacements: u64,
     /// Log of events, for a case that fails.
     story: Vec<String>,
@@ -177,8 +178,8 @@ impl World {
                 self.check(front);
             }
         }
-        if let Some(fault) = self.corrupt {
-            self.record(&fault.to_string());
+        if let Some(violation) = self.corrupt {
+            self.record(&violation.to_string());
             self.replace_segment();
         }
         for front in 0..self.fronts.len() {
@@ -203,10 +204,10 @@ impl World {
             shm.fill(slot, id, &id.to_le_bytes(), Body::None, 0)
                 .unwrap();
             if let Err(error) = shm.push(slot) {
-                let QueueError::Fault(fault) = error else {
+                let QueueError::ProtocolViolation(violation) = error else {
                     panic!("{error}")
                 };
-                self.corrupt = Some(fault);
+                self.corrupt = Some(violation);
                 return;
             }
             self.waiting[front].pop_front();
@@ -236,7 +237,9 @@ impl World {
                 }
                 self.fronts[front].release(slot).unwrap();
             }
-            Event::Fault { worker, fault } => self.report_fault(worker, fault),
+            Event::ProtocolViolation { worker, violation } => {
+                self.report_violation(worker, violation);
+            }
         }
     }
 
@@ -254,12 +257,12 @@ impl World {
         }
     }
 
-    fn report_fault(&mut self, worker: WorkerId, fault: Fault) {
-        if fault.corrupts_segment() {
-            self.corrupt = Some(fault);
+    fn report_violation(&mut self, worker: WorkerId, violation: ProtocolViolation) {
+        if violation.corrupts_segment() {
+            self.corrupt = Some(violation);
         } else if let Some(process) = self.processes.get_mut(worker.index()) {
             process.dead = true;
-            self.record(&format!("{worker:?} ended: {fault}"));
+            self.record(&format!("{worker:?} ended: {violation}"));
         }
     }
 
@@ -268,7 +271,7 @@ impl World {
             return;
         };
         let pending = self.pending[front].get_mut(&id).unwrap();
-        let mut fault = None;
+        let mut violation = None;
         match self.fronts[front].response(slot) {
             Ok(frames) => {
                 for frame in frames {
@@ -276,15 +279,15 @@ impl World {
                         Ok(Frame::Body(bytes)) => pending.body.extend(bytes),
                         Ok(Frame::End(_)) => pending.ended = true,
                         Ok(_) => {}
-                        Err(error) => fault = Some(error),
+                        Err(error) => violation = Some(error),
                     }
                 }
             }
-            Err(ReadError::Fault(error)) => fault = Some(error),
+            Err(ReadError::ProtocolViolation(error)) => violation = Some(error),
             Err(ReadError::Slot(error)) => panic!("{error}"),
         }
-        if let Some(fault) = fault {
-            self.report_fault(worker, fault);
+        if let Some(violation) = violation {
+            self.report_violation(worker, violation);
         }
     }
 
@@ -333,8 +336,8 @@ impl World {
         for (slot, worker) in running {
             self.read(front, slot, worker);
         }
-        if let Err(fault) = self.fronts[front].check(self.now_ns) {
-            self.corrupt = Some(fault);
+        if let Err(violation) = self.fronts[front].check(self.now_ns) {
+            self.corrupt = Some(violation);
         }
     }
 

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::sheet::{Sheet, Sort};
-use super::sheets::{sheet, usual_sort};
 use super::snapshot::{Line, Snapshot};
 use super::source::SourceEvent;
 use super::tab::{TABS, Tab};
+use super::table::{Sort, Table};
+use super::tables::{table, usual_sort};
 
 /// Lines of the log that are stored.
 const LINES_MAX: usize = 1000;
@@ -117,10 +117,10 @@ impl App {
     }
 
     /// The table of the tab as shown.
-    pub(super) fn sheet(&self) -> Sheet {
-        let mut sheet = sheet(self.tab, &self.snapshot, &self.lines);
-        sheet.arrange(&self.filter, self.sort());
-        sheet
+    pub(super) fn table(&self) -> Table {
+        let mut table = table(self.tab, &self.snapshot, &self.lines);
+        table.arrange(&self.filter, self.sort());
+        table
     }
 
     pub(super) fn sort(&self) -> Option<Sort> {
@@ -158,7 +158,7 @@ impl App {
 
     fn key_in_table(&mut self, code: KeyCode) -> Effect {
         const PAGE: usize = 10;
-        let last = self.sheet().rows.len().saturating_sub(1);
+        let last = self.table().rows.len().saturating_sub(1);
         match code {
             KeyCode::Char('q') => return Effect::Quit,
             KeyCode::Char('p') => {
@@ -224,7 +224,7 @@ impl App {
 
     /// Sorts by the next column; after the last one as received.
     fn sort_by_next(&mut self) {
-        let columns = self.sheet().columns.len();
+        let columns = self.table().columns.len();
         let sort = &mut self.sorts[self.tab.index()];
         *sort = match *sort {
             None => Some(Sort::default()),

@@ -7,9 +7,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph, Sparkline, Wrap};
 
 use super::app::{App, Focus};
-use super::sheet::{ColumnKind, Sheet, padded};
 use super::snapshot::Latency;
 use super::tab::{TABS, Tab};
+use super::table::{ColumnKind, Table, padded};
 use crate::commands::report::{micros, printable, size};
 
 const ACCENT: Color = Color::Cyan;
@@ -238,9 +238,9 @@ fn draw_latency(frame: &mut Frame<'_>, latency: &Latency, area: Rect) {
 }
 
 fn draw_table(frame: &mut Frame<'_>, app: &App, area: Rect) {
-    let sheet = app.sheet();
-    let chosen = app.chosen.min(sheet.rows.len().saturating_sub(1));
-    let details = sheet.rows.get(chosen).filter(|_| app.shows_details);
+    let table = app.table();
+    let chosen = app.chosen.min(table.rows.len().saturating_sub(1));
+    let details = table.rows.get(chosen).filter(|_| app.shows_details);
     let area = match details {
         Some(row) => {
             let height = u16::try_from(row.details.len() + 2).unwrap_or(u16::MAX);
@@ -254,9 +254,9 @@ fn draw_table(frame: &mut Frame<'_>, app: &App, area: Rect) {
         }
         None => area,
     };
-    if sheet.rows.is_empty() {
+    if table.rows.is_empty() {
         let text = if app.filter.is_empty() {
-            sheet.empty
+            table.empty
         } else {
             "Nothing matches the filter."
         };
@@ -264,15 +264,15 @@ fn draw_table(frame: &mut Frame<'_>, app: &App, area: Rect) {
         frame.render_widget(text, area);
         return;
     }
-    let lines = table_lines(app, &sheet, chosen, area);
+    let lines = table_lines(app, &table, chosen, area);
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn table_lines<'s>(app: &App, sheet: &'s Sheet, chosen: usize, area: Rect) -> Vec<Line<'s>> {
-    let widths = sheet.widths(area.width.into());
+fn table_lines<'s>(app: &App, table: &'s Table, chosen: usize, area: Rect) -> Vec<Line<'s>> {
+    let widths = table.widths(area.width.into());
     let sort = app.sort();
     let head = widths.iter().map(|&(index, width)| {
-        let column = &sheet.columns[index];
+        let column = &table.columns[index];
         let mark = match sort.filter(|sort| sort.column == index) {
             Some(sort) if sort.down => "↓",
             Some(_) => "↑",
@@ -284,10 +284,10 @@ fn table_lines<'s>(app: &App, sheet: &'s Sheet, chosen: usize, area: Rect) -> Ve
     let mut lines = vec![spaced(head.collect())];
     let visible = usize::from(area.height).saturating_sub(1);
     let first = (chosen + 1).saturating_sub(visible);
-    for (at, row) in sheet.rows.iter().enumerate().skip(first).take(visible) {
+    for (at, row) in table.rows.iter().enumerate().skip(first).take(visible) {
         let cells = widths.iter().map(|&(index, width)| {
             let cell = &row.cells[index];
-            let text = padded(&cell.text, width, sheet.columns[index].kind);
+            let text = padded(&cell.text, width, table.columns[index].kind);
             let style = cell
                 .color
                 .map_or(Style::new(), |color| Style::new().fg(color));

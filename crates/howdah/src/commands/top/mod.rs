@@ -5,11 +5,11 @@ mod details;
 mod draw;
 mod plain;
 mod server;
-mod sheet;
-mod sheets;
 mod snapshot;
 mod source;
 mod tab;
+mod table;
+mod tables;
 mod terminal;
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,8 @@
 
 use ratatui::style::Color;
 
-use super::sheet::{Cell, Column, ColumnKind, Row, Sheet, column};
 use super::snapshot::{Certificate, Configuration, RouteCrashes, Snapshot, Upstream};
+use super::table::{Cell, Column, ColumnKind, Row, Table, column};
 use crate::commands::report::{printable, time};
 
 use ColumnKind::{Long, Text};
@@ -18,14 +18,14 @@ const COLUMNS: &[Column] = &[
 /// A certificate that expires sooner should have been renewed.
 const RENEWAL_MS: u64 = 7 * 86_400_000;
 
-pub(super) fn sheet(snapshot: &Snapshot) -> Sheet {
+pub(super) fn table(snapshot: &Snapshot) -> Table {
     let activity = &snapshot.activity;
     let crashes = snapshot.status.pools.iter().flat_map(|pool| &pool.crashes);
     let rows = (activity.configuration.iter().map(configuration))
         .chain(crashes.map(route))
         .chain(activity.upstreams.iter().map(upstream))
         .chain((activity.certificates.iter()).map(|own| certificate(own, activity.now_ms)));
-    Sheet::new(COLUMNS, rows, "The server reports nothing here.")
+    Table::new(COLUMNS, rows, "The server reports nothing here.")
 }
 
 fn row(what: &str, name: &str, state: (String, Option<Color>), numbers: String) -> Row {

@@ -28,22 +28,22 @@ pub(crate) struct BodyBytes {
     pub(crate) sent: u64,
 }
 
-/// A text whose other placeholders are replaced.
+/// A text whose placeholders are replaced, except those of [`Figure`], whose values are known later.
 #[derive(Debug)]
-pub(crate) struct LateText {
-    parts: Vec<LatePart>,
+pub(crate) struct DeferredText {
+    parts: Vec<DeferredPart>,
     begin: Instant,
 }
 
 #[derive(Debug)]
-pub(crate) enum LatePart {
+pub(crate) enum DeferredPart {
     Text(String),
     Figure(Figure),
 }
 
-impl LateText {
+impl DeferredText {
     /// `begin`: the end of the request's header.
-    pub(crate) fn new(parts: Vec<LatePart>, begin: Instant) -> Self {
+    pub(crate) fn new(parts: Vec<DeferredPart>, begin: Instant) -> Self {
         Self { parts, begin }
     }
 
@@ -57,8 +57,8 @@ impl LateText {
         let mut text = String::new();
         for part in &self.parts {
             match part {
-                LatePart::Text(piece) => text.push_str(piece),
-                LatePart::Figure(figure) => figures.push(&mut text, *figure),
+                DeferredPart::Text(piece) => text.push_str(piece),
+                DeferredPart::Figure(figure) => figures.push(&mut text, *figure),
             }
         }
         text
@@ -121,10 +121,10 @@ mod tests {
 
     fn text(figures: &Figures) -> String {
         let parts = ALL.into_iter().flat_map(|figure| {
-            let part = LatePart::Text(" ".into());
-            [LatePart::Figure(figure), part]
+            let part = DeferredPart::Text(" ".into());
+            [DeferredPart::Figure(figure), part]
         });
-        LateText::new(parts.collect(), Instant::now()).text(figures)
+        DeferredText::new(parts.collect(), Instant::now()).text(figures)
     }
 
     #[test]

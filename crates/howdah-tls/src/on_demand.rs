@@ -2,8 +2,8 @@
 //! waits until the certificate thread has obtained one or failed.
 //!
 //! ```text
-//! handshake ── Demand::obtain ──Wanted──> keeper (maintain::demanded): asks who decides, gets, renews
-//!     └───────────── Names <── Wanted::got, or dropped: no certificate for now
+//! handshake ── OnDemandNames::obtain ──PendingName──> queue, read by maintain::on_demand: permission, certificate, renewal
+//!     └───────────── Names <── PendingName::complete, or dropped: no certificate for now
 //! ```
 
 use std::collections::HashMap;
@@ -30,11 +30,11 @@ const REFUSED: Duration = Duration::from_secs(10);
 
 /// The names of one or more sites with the same issuer.
 #[derive(Debug)]
-pub(crate) struct Demand {
+pub(crate) struct OnDemandNames {
     /// Determines who issues the certificates.
     pub(crate) tls: SiteTls,
     names: RwLock<Names>,
-    keeper: mpsc::UnboundedSender<PendingName>,
+    queue: mpsc::UnboundedSender<PendingName>,
 }
 
 #[derive(Debug, Default)]
@@ -57,7 +57,7 @@ pub(crate) struct CertifiedName {
 /// certificate for now.
 #[derive(Debug)]
 pub(crate) struct PendingName {
-    pub(crate) demand: Arc<Demand>,
+    pub(crate) demand: Arc<OnDemandNames>,
     pub(crate) name: String,
     _waiting: watch::Sender<()>,
 }
@@ -71,12 +71,12 @@ pub(crate) struct ServedName {
     pub(crate) used: u64,
 }
 
-impl Demand {
-    pub(crate) fn new(tls: SiteTls, keeper: mpsc::UnboundedSender<PendingName>) -> Self {
+impl OnDemandNames {
+    pub(crate) fn new(tls: SiteTls, queue: mpsc::UnboundedSender<PendingName>) -> Self {
         Self {
             tls,
             names: RwLock::default(),
-            keeper,
+            queue,
         }
     }
 
@@ -112,13 +112,13 @@ impl Demand {
             }
             names.pending.insert(name.to_owned(), receiver.clone());
         }
-        let wanted = PendingName {
+        let pending = PendingName {
             demand: Arc::clone(self),
             name: name.to_owned(),
             _waiting: sender,
         };
         // A dropped sender means that there is no certificate.
-        let _ = self.keeper.send(wanted);
+        let _ = self.queue.send(pending);
         Some(receiver)
     }
 
@@ -242,7 +242,7 @@ impl Drop for PendingName {
     }
 }
 
-impl ResolvesServerCert for Demand {
+impl ResolvesServerCert for OnDemandNames {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let name = hello.server_name()?.to_ascii_lowercase();
         let names = self.read();
@@ -274,19 +274,19 @@ fn is_host(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn demand() -> (Arc<Demand>, mpsc::UnboundedReceiver<PendingName>) {
-        let (keeper, wanted) = mpsc::unbounded_channel();
-        let demand = Demand::new(SiteTls::default(), keeper);
-        (Arc::new(demand), wanted)
+    fn demand() -> (Arc<OnDemandNames>, mpsc::UnboundedReceiver<PendingName>) {
+        let (queue, pending) = mpsc::unbounded_channel();
+        let demand = OnDemandNames::new(SiteTls::default(), queue);
+        (Arc::new(demand), pending)
     }
 
     /// Requests `name` from the certificate thread.
     fn next(
-        demand: &Arc<Demand>,
-        keeper: &mut mpsc::UnboundedReceiver<PendingName>,
+        demand: &Arc<OnDemandNames>,
+        queue: &mut mpsc::UnboundedReceiver<PendingName>,
         name: &str,
     ) -> (Option<watch::Receiver<()>>, Option<PendingName>) {
-        (demand.request(name), keeper.try_recv().ok())
+        (demand.request(name), queue.try_recv().ok())
     }
 
     #[test]
@@ -319,17 +319,17 @@ mod tests {
 
     #[test]
     fn a_name_is_got_once() {
-        let (demand, mut keeper) = demand();
-        let (first, wanted) = next(&demand, &mut keeper, "a.test");
-        let (second, no) = next(&demand, &mut keeper, "a.test");
-        let (first, second, wanted) = (
+        let (demand, mut queue) = demand();
+        let (first, pending) = next(&demand, &mut queue, "a.test");
+        let (second, no) = next(&demand, &mut queue, "a.test");
+        let (first, second, pending) = (
             first.expect("it waits"),
             second.expect("it waits"),
-            wanted.expect("one"),
+            pending.expect("one"),
         );
         assert!(no.is_none());
         assert!(first.has_changed().is_ok() && second.has_changed().is_ok());
-        let certified = wanted.complete(Slot::empty());
+        let certified = pending.complete(Slot::empty());
         assert!(
             first.has_changed().is_err() && second.has_changed().is_err(),
             "woken"
@@ -343,9 +343,9 @@ mod tests {
 
     #[test]
     fn a_refusal_is_remembered_for_a_while() {
-        let (demand, mut keeper) = demand();
-        let (waiting, wanted) = next(&demand, &mut keeper, "a.test");
-        drop(wanted);
+        let (demand, mut queue) = demand();
+        let (waiting, pending) = next(&demand, &mut queue, "a.test");
+        drop(pending);
         assert!(waiting.expect("it waited").has_changed().is_err(), "woken");
         assert!(!demand.has("a.test"));
         assert!(demand.request("a.test").is_none());
@@ -359,9 +359,9 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_keeper_delays_no_handshake() {
-        let (demand, keeper) = demand();
-        drop(keeper);
+    fn a_dropped_queue_delays_no_handshake() {
+        let (demand, queue) = demand();
+        drop(queue);
         let waiting = demand.request("a.test").expect("it asked");
         assert!(waiting.has_changed().is_err());
         assert!(demand.read().pending.is_empty());
@@ -369,18 +369,18 @@ mod tests {
 
     #[test]
     fn few_names_wait_and_few_are_kept() {
-        let (demand, mut keeper) = demand();
+        let (demand, mut queue) = demand();
         let mut all = Vec::new();
         for number in 0..PENDING_MAX {
-            let (_, wanted) = next(&demand, &mut keeper, &format!("{number}.test"));
-            all.push(wanted.expect("there is room"));
+            let (_, pending) = next(&demand, &mut queue, &format!("{number}.test"));
+            all.push(pending.expect("there is room"));
         }
         assert!(demand.request("more.test").is_none());
         drop(all);
         for number in 0..=NAMES_MAX {
             let name = format!("{number}.kept.test");
-            let (_, wanted) = next(&demand, &mut keeper, &name);
-            let certified = wanted.expect("there is room").complete(Slot::empty());
+            let (_, pending) = next(&demand, &mut queue, &name);
+            let certified = pending.expect("there is room").complete(Slot::empty());
             // The second one was used longest ago.
             let used = if number == 1 { 5 } else { 10 };
             certified.used.store(used, Relaxed);

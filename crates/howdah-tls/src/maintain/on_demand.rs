@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::{Job, LOOK, Renewer};
 use crate::ask::Permission;
-use crate::demand::{CertifiedName, Demand, PendingName};
+use crate::on_demand::{CertifiedName, OnDemandNames, PendingName};
 use crate::storage::jitter;
 use crate::tls::{InheritedName, Kind, ManagedCertificate, OnDemandIssuer};
 
@@ -24,7 +24,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(6 * 3600);
 /// What the tasks of all names share.
 struct OnDemandTasks {
     renewer: Arc<Renewer>,
-    desk: OnDemandIssuer,
+    on_demand: OnDemandIssuer,
     places: Semaphore,
 }
 
@@ -32,25 +32,25 @@ impl Renewer {
     /// A task for each name; never ends.
     pub(super) async fn serve(
         self: Arc<Self>,
-        mut desk: OnDemandIssuer,
-        mut wanted: mpsc::UnboundedReceiver<PendingName>,
+        mut on_demand: OnDemandIssuer,
+        mut pending: mpsc::UnboundedReceiver<PendingName>,
     ) {
-        let taken = std::mem::take(&mut desk.taken);
-        let clerk = Arc::new(OnDemandTasks {
+        let taken = std::mem::take(&mut on_demand.taken);
+        let handler = Arc::new(OnDemandTasks {
             renewer: self,
-            desk,
+            on_demand,
             places: Semaphore::new(AT_A_TIME),
         });
         let mut tasks = JoinSet::new();
         for taken in taken {
-            let clerk = Arc::clone(&clerk);
-            tasks.spawn(async move { clerk.take_over(taken).await });
+            let handler = Arc::clone(&handler);
+            tasks.spawn(async move { handler.take_over(taken).await });
         }
         loop {
             tokio::select! {
-                Some(wanted) = wanted.recv() => {
-                    let clerk = Arc::clone(&clerk);
-                    tasks.spawn(async move { clerk.serve(wanted).await });
+                Some(pending) = pending.recv() => {
+                    let handler = Arc::clone(&handler);
+                    tasks.spawn(async move { handler.serve(pending).await });
                 }
                 Some(_) = tasks.join_next() => {}
                 else => std::future::pending().await,
@@ -60,9 +60,9 @@ impl Renewer {
 }
 
 impl OnDemandTasks {
-    async fn serve(&self, wanted: PendingName) {
-        let (demand, name) = (Arc::clone(&wanted.demand), wanted.name.clone());
-        if let Some((job, certified)) = self.begin(wanted).await {
+    async fn serve(&self, pending: PendingName) {
+        let (demand, name) = (Arc::clone(&pending.demand), pending.name.clone());
+        if let Some((job, certified)) = self.begin(pending).await {
             self.keep(job, &demand, &name, &certified, ASK_AGAIN).await;
         }
     }
@@ -76,7 +76,7 @@ impl OnDemandTasks {
             certified,
         } = taken;
         // Not all at the same time; and soon, if the `ask` endpoint has changed.
-        let within = if self.desk.same_asker {
+        let within = if self.on_demand.same_endpoint {
             ASK_AGAIN
         } else {
             LOOK
@@ -87,12 +87,12 @@ impl OnDemandTasks {
     }
 
     /// `None`: it has no certificate for now.
-    async fn begin(&self, wanted: PendingName) -> Option<(Job, Arc<CertifiedName>)> {
+    async fn begin(&self, pending: PendingName) -> Option<(Job, Arc<CertifiedName>)> {
         let place = self.places.acquire().await;
-        if self.permission(&wanted.name).await != Permission::Given {
+        if self.permission(&pending.name).await != Permission::Given {
             return None;
         }
-        let mut job = Job::new(self.managed_certificate(&wanted)?);
+        let mut job = Job::new(self.managed_certificate(&pending)?);
         // An order takes seconds, in which others can use the storage.
         drop(place);
         if job.next <= SystemTime::now() {
@@ -100,13 +100,13 @@ impl OnDemandTasks {
         }
         job.managed.current.as_ref()?;
         let slot = Arc::clone(&job.managed.slot);
-        Some((job, wanted.complete(slot)))
+        Some((job, pending.complete(slot)))
     }
 
     async fn keep(
         &self,
         mut job: Job,
-        demand: &Demand,
+        demand: &OnDemandNames,
         name: &str,
         certified: &Arc<CertifiedName>,
         ask_in: Duration,
@@ -151,30 +151,31 @@ impl OnDemandTasks {
     }
 
     async fn permission(&self, name: &str) -> Permission {
-        match &self.desk.asker {
-            Some(asker) => asker.ask(name).await,
+        match &self.on_demand.endpoint {
+            Some(endpoint) => endpoint.ask(name).await,
             None => Permission::Given,
         }
     }
 
     /// The name with its stored certificate; `None`: no authority issues a certificate for it.
-    fn managed_certificate(&self, wanted: &PendingName) -> Option<ManagedCertificate> {
-        let name = &wanted.name;
-        let (kind, current) = match on_demand_source(name, &wanted.demand.tls, &self.desk.https) {
-            Ok(Source::Internal(lifetime)) => (
-                Kind::Internal {
-                    host: name.clone(),
-                    lifetime,
-                },
-                None,
-            ),
-            Ok(Source::Acme(acme)) => {
-                let subject = self.desk.means.subject(name, acme);
-                let stored = subject.stored();
-                (Kind::Acme(Box::new(subject)), stored)
-            }
-            Ok(Source::Files(_) | Source::OnDemand) | Err(_) => return None,
-        };
+    fn managed_certificate(&self, pending: &PendingName) -> Option<ManagedCertificate> {
+        let name = &pending.name;
+        let (kind, current) =
+            match on_demand_source(name, &pending.demand.tls, &self.on_demand.https) {
+                Ok(Source::Internal(lifetime)) => (
+                    Kind::Internal {
+                        host: name.clone(),
+                        lifetime,
+                    },
+                    None,
+                ),
+                Ok(Source::Acme(acme)) => {
+                    let subject = self.on_demand.means.subject(name, acme);
+                    let stored = subject.stored();
+                    (Kind::Acme(Box::new(subject)), stored)
+                }
+                Ok(Source::Files(_) | Source::OnDemand) | Err(_) => return None,
+            };
         Some(ManagedCertificate::new(kind, current))
     }
 }
@@ -192,17 +193,17 @@ mod tests {
     struct Setup {
         _storage: TempDir,
         /// Listener of the `ask` endpoint.
-        asked: TcpListener,
-        clerk: OnDemandTasks,
-        demand: Arc<Demand>,
-        wanted: mpsc::UnboundedReceiver<PendingName>,
+        listener: TcpListener,
+        handler: OnDemandTasks,
+        demand: Arc<OnDemandNames>,
+        pending: mpsc::UnboundedReceiver<PendingName>,
     }
 
     impl Setup {
         /// A site for all names, with certificates of the internal authority.
         async fn new() -> Self {
             let storage = tempfile::tempdir().expect("a directory");
-            let asked = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
             let mut site = Site::default();
             site.addresses.push(Address {
                 host: None,
@@ -214,36 +215,36 @@ mod tests {
             let mut config = Config::default();
             let https = &mut config.global.https;
             https.storage = Some(storage.path().to_owned());
-            https.ask = Some(format!("http://{}/", asked.local_addr().expect("bound")));
+            https.ask = Some(format!("http://{}/", listener.local_addr().expect("bound")));
             let tls = site.tls.clone();
             config.sites.push(site);
             let whole = Tls::new(&config).expect("valid").expect("it has HTTPS");
-            let desk = whole.desk.lock().expect("not poisoned").take();
-            let (desk, _) = desk.expect("a site has `on_demand`");
-            let (keeper, wanted) = mpsc::unbounded_channel();
-            let clerk = OnDemandTasks {
-                renewer: Arc::new(Renewer::new(&whole, &[], Some(&desk))),
-                desk,
+            let on_demand = whole.on_demand.lock().expect("not poisoned").take();
+            let (on_demand, _) = on_demand.expect("a site has `on_demand`");
+            let (queue, pending) = mpsc::unbounded_channel();
+            let handler = OnDemandTasks {
+                renewer: Arc::new(Renewer::new(&whole, &[], Some(&on_demand))),
+                on_demand,
                 places: Semaphore::new(1),
             };
             Self {
                 _storage: storage,
-                asked,
-                clerk,
-                demand: Arc::new(Demand::new(tls, keeper)),
-                wanted,
+                listener,
+                handler,
+                demand: Arc::new(OnDemandNames::new(tls, queue)),
+                pending,
             }
         }
 
         /// A client requests the name, and the endpoint responds with this status.
         async fn begin(&mut self, name: &str, status: &str) -> Option<(Job, Arc<CertifiedName>)> {
             let demand = Arc::clone(&self.demand);
-            let (wanted, asked, clerk) = (&mut self.wanted, &self.asked, &self.clerk);
-            let keeper = async {
-                let wanted = wanted.recv().await.expect("it is wanted");
-                tokio::join!(clerk.begin(wanted), answer(asked, status)).0
+            let (pending, listener, handler) = (&mut self.pending, &self.listener, &self.handler);
+            let queue = async {
+                let pending = pending.recv().await.expect("it is pending");
+                tokio::join!(handler.begin(pending), answer(listener, status)).0
             };
-            tokio::join!(keeper, demand.obtain(name)).0
+            tokio::join!(queue, demand.obtain(name)).0
         }
 
         /// `a.test` has a certificate, and its next check is due.
@@ -265,10 +266,10 @@ mod tests {
         let first = job.managed.slot.get().expect("a certificate");
         assert!(setup.demand.has("a.test"));
         let slot = Arc::clone(&job.managed.slot);
-        let (demand, clerk) = (&setup.demand, &setup.clerk);
+        let (demand, handler) = (&setup.demand, &setup.handler);
         tokio::join!(
-            clerk.keep(job, demand, "a.test", &certified, ASK_AGAIN),
-            answer(&setup.asked, "404 Not Found"),
+            handler.keep(job, demand, "a.test", &certified, ASK_AGAIN),
+            answer(&setup.listener, "404 Not Found"),
         );
         assert!(!demand.has("a.test"));
         let last = slot.get().expect("handshakes may still be at it");
@@ -281,16 +282,16 @@ mod tests {
         let (job, certified) = setup.due().await;
         let slot = Arc::clone(&job.managed.slot);
         let first = slot.get().expect("a certificate");
-        let (demand, clerk) = (&setup.demand, &setup.clerk);
+        let (demand, handler) = (&setup.demand, &setup.handler);
         let renewed = async {
-            answer(&setup.asked, "200 OK").await;
+            answer(&setup.listener, "200 OK").await;
             slot.changed().await;
             while Arc::ptr_eq(&first, &slot.get().expect("always one")) {
                 slot.changed().await;
             }
         };
         tokio::select! {
-            () = clerk.keep(job, demand, "a.test", &certified, ASK_AGAIN) => panic!("it is given up"),
+            () = handler.keep(job, demand, "a.test", &certified, ASK_AGAIN) => panic!("it is given up"),
             () = renewed => {}
         }
         assert!(demand.is_current("a.test", &certified));
@@ -302,7 +303,7 @@ mod tests {
         let (job, certified) = setup.due().await;
         certified.set_used(SystemTime::UNIX_EPOCH);
         setup
-            .clerk
+            .handler
             .keep(job, &setup.demand, "a.test", &certified, ASK_AGAIN)
             .await;
         assert!(!setup.demand.has("a.test"));

@@ -6,16 +6,16 @@ use ratatui::style::Color;
 
 use super::details;
 use super::server;
-use super::sheet::{Cell, Column, ColumnKind, Row, Sheet, Sort, column};
 use super::snapshot::{Line, Pool, Request, Snapshot};
 use super::tab::Tab;
+use super::table::{Cell, Column, ColumnKind, Row, Sort, Table, column};
 use crate::commands::report::{micros, printable, size, time};
 use crate::commands::requests::ClientState;
 
 use ColumnKind::{Long, Number, Text};
 
 /// The table of a tab. `lines`: the known lines of the log.
-pub(super) fn sheet(tab: Tab, snapshot: &Snapshot, lines: &[Line]) -> Sheet {
+pub(super) fn table(tab: Tab, snapshot: &Snapshot, lines: &[Line]) -> Table {
     match tab {
         Tab::Overview => pools(snapshot),
         Tab::Workers => workers(snapshot),
@@ -24,7 +24,7 @@ pub(super) fn sheet(tab: Tab, snapshot: &Snapshot, lines: &[Line]) -> Sheet {
         Tab::Slow => slow(snapshot),
         Tab::Leaks => leaks(snapshot),
         Tab::Log => log(snapshot, lines),
-        Tab::Server => server::sheet(snapshot),
+        Tab::Server => server::table(snapshot),
     }
 }
 
@@ -54,7 +54,7 @@ const POOLS: &[Column] = &[
     column("STATE", Text, 0),
 ];
 
-fn pools(snapshot: &Snapshot) -> Sheet {
+fn pools(snapshot: &Snapshot) -> Table {
     let rows = snapshot.status.pools.iter().map(|pool| {
         let bad = |name| {
             let count = pool.counter(name);
@@ -79,7 +79,7 @@ fn pools(snapshot: &Snapshot) -> Sheet {
             details: details::pool(pool),
         }
     });
-    Sheet::new(POOLS, rows, "There is no PHP pool.")
+    Table::new(POOLS, rows, "There is no PHP pool.")
 }
 
 fn state(pool: &Pool) -> Cell {
@@ -106,7 +106,7 @@ const WORKERS: &[Column] = &[
     column("REQUEST", Long, 0),
 ];
 
-fn workers(snapshot: &Snapshot) -> Sheet {
+fn workers(snapshot: &Snapshot) -> Table {
     let targets: HashMap<&str, &Request> = (snapshot.requests.iter())
         .map(|request| (&*request.id, request))
         .collect();
@@ -156,7 +156,7 @@ fn workers(snapshot: &Snapshot) -> Sheet {
             details: details::worker(pool, worker, request.as_deref()),
         }
     });
-    Sheet::new(WORKERS, rows, "There is no worker.")
+    Table::new(WORKERS, rows, "There is no worker.")
 }
 
 const REQUESTS: &[Column] = &[
@@ -170,7 +170,7 @@ const REQUESTS: &[Column] = &[
     column("DOES", Long, 1),
 ];
 
-fn requests(snapshot: &Snapshot) -> Sheet {
+fn requests(snapshot: &Snapshot) -> Table {
     let rows = snapshot.requests.iter().map(|request| {
         let worker = request.worker;
         let is_odd = request.phase == "queue" || request.client != ClientState::Waiting;
@@ -189,7 +189,7 @@ fn requests(snapshot: &Snapshot) -> Sheet {
             details: details::request(request),
         }
     });
-    Sheet::new(REQUESTS, rows, "No request is in flight.")
+    Table::new(REQUESTS, rows, "No request is in flight.")
 }
 
 fn target(request: &Request) -> String {
@@ -218,7 +218,7 @@ const ROUTES: &[Column] = &[
     column("PEAK", Number, 5),
 ];
 
-fn routes(snapshot: &Snapshot) -> Sheet {
+fn routes(snapshot: &Snapshot) -> Table {
     let rows = snapshot.activity.routes.iter().map(|route| {
         let time = |us| Cell::number(us, micros(us));
         let memory = |of: fn(&super::snapshot::Memory) -> u64| {
@@ -247,7 +247,7 @@ fn routes(snapshot: &Snapshot) -> Sheet {
             details: details::route(route),
         }
     });
-    Sheet::new(
+    Table::new(
         ROUTES,
         rows,
         "No request has ended since `howdah top` started.",
@@ -263,7 +263,7 @@ const SLOW: &[Column] = &[
     column("LAST PLACE", Long, 1),
 ];
 
-fn slow(snapshot: &Snapshot) -> Sheet {
+fn slow(snapshot: &Snapshot) -> Table {
     let rows = snapshot.activity.slow.iter().map(|slow| {
         let (state, color) = match slow.ended_ms {
             Some(_) if slow.ended_well() => ("ended".to_owned(), None),
@@ -284,7 +284,7 @@ fn slow(snapshot: &Snapshot) -> Sheet {
             details: details::slow(slow),
         }
     });
-    Sheet::new(
+    Table::new(
         SLOW,
         rows,
         if snapshot.activity.log.is_some() {
@@ -307,7 +307,7 @@ const LEAKS: &[Column] = &[
     column("REQUEST", Long, 2),
 ];
 
-fn leaks(snapshot: &Snapshot) -> Sheet {
+fn leaks(snapshot: &Snapshot) -> Table {
     let leaks = snapshot.status.pools.iter().flat_map(|pool| {
         let leaks = pool.leaks.findings.iter();
         leaks.map(move |leak| (pool, leak))
@@ -323,7 +323,7 @@ fn leaks(snapshot: &Snapshot) -> Sheet {
         ],
         details: details::leak(leak),
     });
-    Sheet::new(
+    Table::new(
         LEAKS,
         rows,
         "No leak was found; `detect_leaks` in a worker block looks for them.",
@@ -338,7 +338,7 @@ const LOG: &[Column] = &[
 ];
 
 /// The log, the newest line first.
-fn log(snapshot: &Snapshot, lines: &[Line]) -> Sheet {
+fn log(snapshot: &Snapshot, lines: &[Line]) -> Table {
     let rows = lines.iter().rev().map(|line| {
         let color = match &*line.level {
             "error" => Some(Color::Red),
@@ -357,7 +357,7 @@ fn log(snapshot: &Snapshot, lines: &[Line]) -> Sheet {
             details: details::line(line),
         }
     });
-    Sheet::new(
+    Table::new(
         LOG,
         rows,
         if snapshot.activity.log.is_some() {

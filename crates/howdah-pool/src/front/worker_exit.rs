@@ -9,7 +9,7 @@ use howdah_shm::{QueueError, TornSlot, WorkerId};
 use super::exchange::ExchangeState;
 use super::{Inner, Table, WaiterState};
 use crate::crash_report::CrashLink;
-use crate::messages::{Death, SupervisorMessage};
+use crate::messages::{ExitReason, SupervisorMessage};
 use crate::response::CallError;
 use crate::status::SlowOutcome;
 
@@ -50,7 +50,7 @@ impl Inner {
     pub(super) fn recover(
         self: &Rc<Self>,
         worker: WorkerId,
-        death: Death,
+        reason: ExitReason,
         report: Option<&CrashLink>,
     ) {
         let mut table = self.table.borrow_mut();
@@ -71,7 +71,7 @@ impl Inner {
         for torn in recovery.torn {
             // Complete frames that the worker committed go to the client.
             self.absorb(table, torn.slot, worker, None);
-            self.recover_request(table, &torn, death, culprit, report);
+            self.recover_request(table, &torn, reason, culprit, report);
         }
         self.watch(&table.shm);
         if recovery.vacant {
@@ -89,7 +89,7 @@ impl Inner {
         self: &Rc<Self>,
         table: &mut Table,
         torn: &TornSlot,
-        death: Death,
+        reason: ExitReason,
         culprit: Option<NonZeroU64>,
         report: Option<&CrashLink>,
     ) {
@@ -102,17 +102,17 @@ impl Inner {
         let suspect = culprit.is_some_and(|id| id.get() == state.request_id);
         // A worker may exit between claiming a request and starting it.
         let ran = torn.started && (suspect || !self.options.is_concurrent());
-        let crashed = death == Death::Crash && ran && !torn.too_long && !torn.ended;
+        let crashed = reason == ExitReason::Crash && ran && !torn.too_long && !torn.ended;
         if let Some(report) = report {
             report.add(state.crashed(ran, crashed));
         }
         let quarantined = crashed && self.count_crash(&state, report);
         let rerun = match culprit {
-            _ if death == Death::Overdue || suspect || quarantined => Rerun::Never,
+            _ if reason == ExitReason::Overdue || suspect || quarantined => Rerun::Never,
             Some(_) => Rerun::Bystander,
             None => Rerun::Once,
         };
-        let ended = slow_outcome(torn, death);
+        let ended = slow_outcome(torn, reason);
         if self.start_over_if_allowed(&mut state, torn, rerun, ended) {
             match table.shm.requeue(torn.slot) {
                 Ok(()) => {
@@ -122,10 +122,10 @@ impl Inner {
                     }
                     return;
                 }
-                Err(QueueError::Fault(fault)) => {
+                Err(QueueError::ProtocolViolation(violation)) => {
                     drop(state);
                     // It is queued again in the next segment.
-                    self.report_corruption(table, fault);
+                    self.report_corruption(table, violation);
                     return;
                 }
                 Err(QueueError::Slot(_)) => {}
@@ -166,12 +166,12 @@ impl Inner {
 }
 
 /// How a slow request ended whose worker exited. `None`: it had ended before.
-fn slow_outcome(torn: &TornSlot, death: Death) -> Option<SlowOutcome> {
-    Some(match death {
+fn slow_outcome(torn: &TornSlot, reason: ExitReason) -> Option<SlowOutcome> {
+    Some(match reason {
         _ if torn.ended => return None,
         _ if torn.too_long => SlowOutcome::CpuTimeout,
-        Death::Crash => SlowOutcome::Crash,
-        Death::Planned | Death::Overdue => SlowOutcome::ProcessEnded,
+        ExitReason::Crash => SlowOutcome::Crash,
+        ExitReason::Planned | ExitReason::Overdue => SlowOutcome::ProcessEnded,
     })
 }
 

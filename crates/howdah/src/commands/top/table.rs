@@ -6,7 +6,7 @@ use ratatui::style::Color;
 
 /// Columns and rows.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sheet {
+pub(super) struct Table {
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Row>,
     /// Shown if there are no rows.
@@ -107,7 +107,7 @@ const LONG_MIN: usize = 24;
 /// Its minimum width.
 const LONG_LEAST: usize = 8;
 
-impl Sheet {
+impl Table {
     pub(super) fn new(
         columns: &[Column],
         rows: impl Iterator<Item = Row>,
@@ -206,7 +206,7 @@ pub(super) fn padded(text: &str, width: usize, kind: ColumnKind) -> String {
 mod tests {
     use super::*;
 
-    fn sheet() -> Sheet {
+    fn table() -> Table {
         let column = |title, kind, rank| Column { title, kind, rank };
         let row = |age: u64, uri: &str| Row {
             cells: vec![
@@ -216,7 +216,7 @@ mod tests {
             ],
             details: Vec::new(),
         };
-        Sheet {
+        Table {
             columns: vec![
                 column("AGE", ColumnKind::Number, 0),
                 column("PHASE", ColumnKind::Text, 1),
@@ -227,13 +227,13 @@ mod tests {
         }
     }
 
-    fn uris(sheet: &Sheet) -> Vec<&str> {
-        sheet.rows.iter().map(|row| &*row.cells[2].text).collect()
+    fn uris(table: &Table) -> Vec<&str> {
+        table.rows.iter().map(|row| &*row.cells[2].text).collect()
     }
 
     #[test]
     fn numbers_are_sorted_as_numbers() {
-        let mut own = sheet();
+        let mut own = table();
         own.arrange(
             "",
             Some(Sort {
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_filter_looks_at_every_cell() {
-        let mut own = sheet();
+        let mut own = table();
         own.arrange("oTHER", None);
         assert_eq!(uris(&own), ["/Other"]);
         own.arrange("nothing", None);
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn columns_are_cut_to_the_screen() {
-        let own = sheet();
+        let own = table();
         assert_eq!(own.widths(80), [(0, 5), (1, 6), (2, 65)]);
         assert_eq!(own.widths(25), [(0, 5), (2, 18)]);
         assert_eq!(own.widths(5), [(0, 5)]);

@@ -1,7 +1,7 @@
 //! Limits the concurrent connections of the admin API.
 //!
-//! Clients that connect and send nothing must not block others. So when all seats are taken, the connection that has
-//! waited longest without a request is closed; requests that are being handled keep theirs.
+//! Clients that connect and send nothing must not block others. So at the limit, the connection that has waited longest
+//! without a request is closed; connections with a request in flight stay open.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,19 +12,19 @@ use tokio::task::AbortHandle;
 
 /// Limit of connections of the admin API. Clones share it.
 #[derive(Debug, Clone)]
-pub(super) struct Seats(Arc<Inner>);
+pub(super) struct ConnectionLimit(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     capacity: usize,
-    occupied: Mutex<SeatTable>,
-    left: Notify,
+    occupied: Mutex<PermitTable>,
+    released: Notify,
 }
 
 #[derive(Debug, Default)]
-struct SeatTable {
+struct PermitTable {
     next: u64,
-    seats: HashMap<u64, Entry>,
+    permits: HashMap<u64, Entry>,
 }
 
 #[derive(Debug)]
@@ -35,43 +35,43 @@ struct Entry {
     connection: Option<AbortHandle>,
 }
 
-/// A connection's seat, which is freed when this is dropped.
+/// Permission for one open connection, returned when this is dropped.
 #[derive(Debug)]
-pub(super) struct Seat {
-    seats: Seats,
+pub(super) struct ConnectionPermit {
+    limit: ConnectionLimit,
     id: u64,
 }
 
-impl Seats {
+impl ConnectionLimit {
     pub(super) fn new(capacity: usize) -> Self {
         Self(Arc::new(Inner {
             capacity,
             occupied: Mutex::default(),
-            left: Notify::new(),
+            released: Notify::new(),
         }))
     }
 
-    /// Returns a seat, if necessary that of a waiting connection. Waits only while all connections handle requests.
-    pub(super) async fn take(&self) -> Seat {
+    /// Returns a permit, if necessary that of a waiting connection. Waits only while all connections handle requests.
+    pub(super) async fn take(&self) -> ConnectionPermit {
         loop {
-            let left = self.0.left.notified();
+            let released = self.0.released.notified();
             if let Some(id) = self.try_take() {
-                let seats = self.clone();
-                return Seat { seats, id };
+                let limit = self.clone();
+                return ConnectionPermit { limit, id };
             }
-            left.await;
+            released.await;
         }
     }
 
     fn try_take(&self) -> Option<u64> {
         let mut occupied = self.lock();
-        if occupied.seats.len() >= self.0.capacity {
-            let waiting = occupied.seats.iter().filter_map(|(id, entry)| {
+        if occupied.permits.len() >= self.0.capacity {
+            let waiting = occupied.permits.iter().filter_map(|(id, entry)| {
                 let connection = entry.connection.as_ref()?;
                 Some((entry.waits_since?, *id, connection.clone()))
             });
             let (_, oldest, connection) = waiting.min_by_key(|(since, id, _)| (*since, *id))?;
-            occupied.seats.remove(&oldest);
+            occupied.permits.remove(&oldest);
             connection.abort();
         }
         let id = occupied.next;
@@ -80,27 +80,27 @@ impl Seats {
             waits_since: Some(Instant::now()),
             connection: None,
         };
-        occupied.seats.insert(id, entry);
+        occupied.permits.insert(id, entry);
         Some(id)
     }
 
-    fn lock(&self) -> MutexGuard<'_, SeatTable> {
+    fn lock(&self) -> MutexGuard<'_, PermitTable> {
         self.0
             .occupied
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This task serves the connection of the seat.
+    /// This task serves the connection of the permit.
     pub(super) fn occupy(&self, id: u64, connection: AbortHandle) {
         // It may have ended meanwhile.
-        if let Some(entry) = self.lock().seats.get_mut(&id) {
+        if let Some(entry) = self.lock().permits.get_mut(&id) {
             entry.connection = Some(connection);
         }
     }
 }
 
-impl Seat {
+impl ConnectionPermit {
     pub(super) fn id(&self) -> u64 {
         self.id
     }
@@ -113,20 +113,20 @@ impl Seat {
     /// It has been handled.
     pub(super) fn end(&self) {
         self.note(Some(Instant::now()));
-        self.seats.0.left.notify_waiters();
+        self.limit.0.released.notify_waiters();
     }
 
     fn note(&self, waits_since: Option<Instant>) {
-        if let Some(entry) = self.seats.lock().seats.get_mut(&self.id) {
+        if let Some(entry) = self.limit.lock().permits.get_mut(&self.id) {
             entry.waits_since = waits_since;
         }
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        self.seats.lock().seats.remove(&self.id);
-        self.seats.0.left.notify_waiters();
+        self.limit.lock().permits.remove(&self.id);
+        self.limit.0.released.notify_waiters();
     }
 }
 
@@ -135,22 +135,22 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_one_that_has_waited_longest_gives_way() {
-        let seats = Seats::new(2);
-        let sit = async || {
-            let seat = seats.take().await;
+    async fn the_connection_that_has_waited_longest_is_closed() {
+        let limit = ConnectionLimit::new(2);
+        let open = async || {
+            let permit = limit.take().await;
             let task = tokio::spawn(std::future::pending::<()>());
-            seats.occupy(seat.id(), task.abort_handle());
-            (seat, task)
+            limit.occupy(permit.id(), task.abort_handle());
+            (permit, task)
         };
-        let (first, first_task) = sit().await;
-        let (second, second_task) = sit().await;
+        let (first, first_task) = open().await;
+        let (second, second_task) = open().await;
         first.begin();
-        let (third, _third_task) = sit().await;
+        let (third, _third_task) = open().await;
         assert!(second_task.await.expect_err("aborted").is_cancelled());
         assert!(!first_task.is_finished(), "it has a request");
         third.begin();
-        let mut fourth = std::pin::pin!(seats.take());
+        let mut fourth = std::pin::pin!(limit.take());
         tokio::select! {
             biased;
             _ = &mut fourth => panic!("all have requests"),

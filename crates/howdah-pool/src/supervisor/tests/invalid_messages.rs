@@ -16,15 +16,15 @@ fn pidfd(pid: i32) -> OwnedFd {
 
 /// A message with as many descriptors of the test as `fds`.
 #[derive(Debug, Clone, Copy)]
-struct Lie {
+struct InvalidMessage {
     header: Header,
     data: &'static [u8],
     fds: usize,
 }
 
-/// A lie without data.
-fn lie(kind: Kind, worker: u32, pid: i32, status: i32, fds: usize) -> Lie {
-    Lie {
+/// A message without data.
+fn message(kind: Kind, worker: u32, pid: i32, status: i32, fds: usize) -> InvalidMessage {
+    InvalidMessage {
         header: Header {
             kind,
             worker,
@@ -37,13 +37,13 @@ fn lie(kind: Kind, worker: u32, pid: i32, status: i32, fds: usize) -> Lie {
 }
 
 /// Sends it as the newest zygote, and waits for the next one.
-async fn send_lie(server: &Server, lie: Lie, before: u32) {
+async fn send_invalid(server: &Server, message: InvalidMessage, before: u32) {
     calm(server, before).await;
     let control = server.plan(|plan| plan.controls.last().and_then(Weak::upgrade));
     let control = control.expect("a zygote");
     let own = pidfd(std::process::id().cast_signed());
-    let fds = vec![own.as_fd(); lie.fds];
-    let sent = control.report(lie.header, lie.data, &fds).await;
+    let fds = vec![own.as_fd(); message.fds];
+    let sent = control.report(message.header, message.data, &fds).await;
     sent.expect("sent");
     server
         .until("another generation", |status| {
@@ -59,42 +59,42 @@ async fn calm(server: &Server, generation: u32) {
 }
 
 #[test]
-fn each_lie_ends_its_generation_and_the_next_serves() {
+fn each_invalid_message_ends_its_generation_and_the_next_serves() {
     let own = std::process::id().cast_signed();
     // The place of worker 1 is vacant; worker 0 runs.
-    let lies = [
-        lie(Kind::Spawned, 0, own, 0, 1),
-        lie(Kind::Spawned, 1, own, 0, 1),
-        lie(Kind::Spawned, 1, own, 0, 0),
-        lie(Kind::Spawned, 1, -1, 0, 0),
-        lie(Kind::Spawned, 60000, own, 0, 1),
-        lie(Kind::Spawned, 1, own, 0, 3),
-        lie(Kind::Booted, 0, 0, 1, 0),
-        lie(Kind::Booted, 0, 0, 77, 0),
-        lie(Kind::Exited, 0, own, 9, 1),
-        lie(Kind::Exited, 60000, own, 9, 0),
-        Lie {
+    let messages = [
+        message(Kind::Spawned, 0, own, 0, 1),
+        message(Kind::Spawned, 1, own, 0, 1),
+        message(Kind::Spawned, 1, own, 0, 0),
+        message(Kind::Spawned, 1, -1, 0, 0),
+        message(Kind::Spawned, 60000, own, 0, 1),
+        message(Kind::Spawned, 1, own, 0, 3),
+        message(Kind::Booted, 0, 0, 1, 0),
+        message(Kind::Booted, 0, 0, 77, 0),
+        message(Kind::Exited, 0, own, 9, 1),
+        message(Kind::Exited, 60000, own, 9, 0),
+        InvalidMessage {
             data: b"no",
-            ..lie(Kind::Failed, 0, 0, 11, 0)
+            ..message(Kind::Failed, 0, 0, 11, 0)
         },
-        Lie {
+        InvalidMessage {
             data: b"no",
-            ..lie(Kind::Failed, 1, 0, 11, 0)
+            ..message(Kind::Failed, 1, 0, 11, 0)
         },
-        Lie {
+        InvalidMessage {
             data: b"{}",
-            ..lie(Kind::Ready, 0, 0, 0, 0)
+            ..message(Kind::Ready, 0, 0, 0, 0)
         },
-        lie(Kind::Pool, 0, 0, 0, 0),
-        lie(Kind::PoolStarted, 0, own, 0, 1),
-        lie(Kind::PoolExited, 0, own, 9, 0),
-        lie(Kind::Kill, 0, own, 0, 0),
+        message(Kind::Pool, 0, 0, 0, 0),
+        message(Kind::PoolStarted, 0, own, 0, 1),
+        message(Kind::PoolExited, 0, own, 9, 0),
+        message(Kind::Kill, 0, own, 0, 0),
     ];
     run(worker_pool(1, |_, _| {}), &[], async |server| {
-        for (before, lie) in lies.into_iter().enumerate() {
-            send_lie(&server, lie, before as u32 + 1).await;
+        for (before, message) in messages.into_iter().enumerate() {
+            send_invalid(&server, message, before as u32 + 1).await;
         }
-        calm(&server, lies.len() as u32 + 1).await;
+        calm(&server, messages.len() as u32 + 1).await;
         let status = server.status().await;
         assert_eq!(status.counters.boots_failed, 0, "{status:?}");
     })
@@ -105,7 +105,7 @@ fn each_lie_ends_its_generation_and_the_next_serves() {
 fn a_worker_that_runs_has_not_exited() {
     run(worker_pool(1, |_, _| {}), &[], async |server| {
         let pid = server.status().await.workers[0].pid;
-        send_lie(&server, lie(Kind::Exited, 0, pid, 9, 0), 1).await;
+        send_invalid(&server, message(Kind::Exited, 0, pid, 9, 0), 1).await;
     })
     .expect("started");
 }
@@ -149,7 +149,7 @@ fn a_flood_is_one_message() {
 }
 
 #[test]
-fn a_root_that_lies_is_started_again() {
+fn a_root_that_sends_invalid_messages_is_restarted() {
     run(worker_pool(1, |_, _| {}), &[], async |server| {
         // The executable that starts another root is missing: only the exit of this one matters.
         let root = server.plan(|plan| plan.root.upgrade().expect("a root"));

@@ -4,29 +4,35 @@ use super::{RING, WORKER, done, pool, push, serve, slot_words, worker};
 use crate::layout::{DONE, END_SIZE, completion_cell};
 use crate::sync::Ordering;
 use crate::worker::ResponseWriter;
-use crate::{Event, Fault, QueueError, ReadError, SlotId, SlotState};
+use crate::{Event, ProtocolViolation, QueueError, ReadError, SlotId, SlotState};
 use proptest::prelude::*;
 
-const fn fault(fault: Fault) -> Event {
-    Event::Fault {
+const fn violation(violation: ProtocolViolation) -> Event {
+    Event::ProtocolViolation {
         worker: WORKER,
-        fault,
+        violation,
     }
 }
 
 #[test]
 fn completions_are_checked() {
     let cases = [
-        (completion_cell(0, DONE, 0, 99), Fault::CompletionSlot(99)),
+        (
+            completion_cell(0, DONE, 0, 99),
+            ProtocolViolation::CompletionSlot(99),
+        ),
         (
             completion_cell(0, DONE, 0, 1),
-            Fault::CompletionUnexpected(1),
+            ProtocolViolation::CompletionUnexpected(1),
         ),
         (
             completion_cell(0, DONE, 1, 0),
-            Fault::CompletionUnexpected(0),
+            ProtocolViolation::CompletionUnexpected(0),
         ),
-        (completion_cell(0, DONE, 0, 0), Fault::CompletionOwner(0)),
+        (
+            completion_cell(0, DONE, 0, 0),
+            ProtocolViolation::CompletionOwner(0),
+        ),
     ];
     for (cell, expected) in cases {
         let (segment, mut front) = pool(4);
@@ -36,7 +42,7 @@ fn completions_are_checked() {
             .memory
             .completion(0, 0, 0)
             .store(cell, Ordering::SeqCst);
-        assert_eq!(front.poll(), Some(fault(expected)));
+        assert_eq!(front.poll(), Some(violation(expected)));
         // Nothing more is read from it, until it has exited and its successor writes.
         segment
             .memory
@@ -65,7 +71,7 @@ fn an_overwritten_head_does_not_harm_the_second_look() {
 }
 
 #[test]
-fn an_overwritten_ring_is_a_fault_and_no_hang() {
+fn an_overwritten_ring_is_a_violation_and_no_hang() {
     let (segment, mut front) = pool(2);
     for id in 1..=2 {
         push(&mut front, id);
@@ -96,7 +102,9 @@ fn an_overwritten_ring_is_a_fault_and_no_hang() {
     front.fill(slot, 5, b"", crate::Body::None, 0).unwrap();
     assert!(matches!(
         front.push(slot),
-        Err(QueueError::Fault(Fault::Ring { .. }))
+        Err(QueueError::ProtocolViolation(
+            ProtocolViolation::Ring { .. }
+        ))
     ));
     front.release(slot).unwrap();
 }
@@ -123,7 +131,7 @@ fn the_echo_is_checked() {
         .worker
         .echo_id
         .store(2, Ordering::SeqCst);
-    let wrong = ReadError::Fault(Fault::Echo {
+    let wrong = ReadError::ProtocolViolation(ProtocolViolation::Echo {
         expected: 1,
         found: 2,
     });
@@ -166,32 +174,47 @@ fn frames_are_checked() {
     };
     let good = head(200, 0, 0, b"");
     let long_name = [u32::MAX.to_le_bytes(), u32::MAX.to_le_bytes()].concat();
-    let cases: Vec<(Vec<u8>, Fault)> = vec![
-        (frame(9, b""), Fault::FrameKind(9)),
-        (frame(2, b"early"), Fault::FrameOrder("body")),
-        (frame(4, b""), Fault::FrameOrder("finish")),
-        (frame(0, b""), Fault::FrameSize { at: 0, size: 0 }),
-        (frame(1, b"short"), Fault::Head),
-        (frame(1, &head(200, 1, 0, b"")), Fault::Head),
-        (frame(1, &head(200, 0, 1, b"")), Fault::Head),
-        (frame(1, &head(200, 0, u32::MAX, &long_name)), Fault::Head),
-        (frame(1, &head(200, 0, 0, b"trailing")), Fault::Head),
-        (frame(1, &head(103, 0, 0, b"")), Fault::Status(103)),
-        (frame(3, &good), Fault::Status(200)),
-        (frame(5, &[0; 16]), Fault::End),
-        (frame(5, &[9; END_SIZE]), Fault::End),
+    let cases: Vec<(Vec<u8>, ProtocolViolation)> = vec![
+        (frame(9, b""), ProtocolViolation::FrameKind(9)),
+        (frame(2, b"early"), ProtocolViolation::FrameOrder("body")),
+        (frame(4, b""), ProtocolViolation::FrameOrder("finish")),
+        (
+            frame(0, b""),
+            ProtocolViolation::FrameSize { at: 0, size: 0 },
+        ),
+        (frame(1, b"short"), ProtocolViolation::Head),
+        (frame(1, &head(200, 1, 0, b"")), ProtocolViolation::Head),
+        (frame(1, &head(200, 0, 1, b"")), ProtocolViolation::Head),
+        (
+            frame(1, &head(200, 0, u32::MAX, &long_name)),
+            ProtocolViolation::Head,
+        ),
+        (
+            frame(1, &head(200, 0, 0, b"trailing")),
+            ProtocolViolation::Head,
+        ),
+        (
+            frame(1, &head(103, 0, 0, b"")),
+            ProtocolViolation::Status(103),
+        ),
+        (frame(3, &good), ProtocolViolation::Status(200)),
+        (frame(5, &[0; 16]), ProtocolViolation::End),
+        (frame(5, &[9; END_SIZE]), ProtocolViolation::End),
         (
             [frame(1, &good), frame(1, &good)].concat(),
-            Fault::FrameOrder("headers"),
+            ProtocolViolation::FrameOrder("headers"),
         ),
-        ([frame(1, &good), frame(4, b"x")].concat(), Fault::End),
+        (
+            [frame(1, &good), frame(4, b"x")].concat(),
+            ProtocolViolation::End,
+        ),
         (
             [frame(1, &good), frame(4, b""), frame(2, b"x")].concat(),
-            Fault::FrameOrder("body"),
+            ProtocolViolation::FrameOrder("body"),
         ),
         (
             [frame(5, &[0; END_SIZE]), frame(1, &good)].concat(),
-            Fault::FrameOrder("headers"),
+            ProtocolViolation::FrameOrder("headers"),
         ),
     ];
     for (bytes, expected) in cases {
@@ -201,7 +224,7 @@ fn frames_are_checked() {
         assert_eq!(
             front.response(slot).unwrap().count(),
             0,
-            "nothing is read after a fault"
+            "nothing is read after a violation"
         );
     }
 }
@@ -210,7 +233,7 @@ fn frames_are_checked() {
 fn counts_are_checked() {
     for committed in [u64::from(RING) + 8, 4, u64::MAX, u64::MAX - 7] {
         let (mut front, slot) = with_ring(&frame(2, b""), committed);
-        let wrong = ReadError::Fault(Fault::Committed {
+        let wrong = ReadError::ProtocolViolation(ProtocolViolation::Committed {
             committed,
             consumed: 0,
         });
@@ -269,7 +292,7 @@ proptest! {
         let mut events = 0;
         while let Some(event) = front.poll() {
             events += 1;
-            let harmless = matches!(event, Event::Fault { .. });
+            let harmless = matches!(event, Event::ProtocolViolation { .. });
             prop_assert!(harmless, "no worker has claimed anything: {event:?}");
         }
         prop_assert_eq!(events, 1);
