@@ -184,8 +184,8 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                     those of all listeners without a separate block; options that such a block omits have their \
                     default, not the value of the general block. An ADDRESS that no site listens on is a warning.",
                 differs: "An ADDRESS is that listener alone; in Caddy it is also the others that have the \
-                          same sites. `servers :80` is for the redirects to HTTPS too. Caddy is silent \
-                          about an ADDRESS without a site.",
+                          same sites. `servers :80` is for the redirects to HTTPS too. Caddy does not \
+                          warn about an ADDRESS without a site.",
                 example: "servers {\n\tmax_header_size 16KiB\n}\nservers :80 {\n\ttimeouts {\n\t\tidle \
                           10s\n\t}\n}",
             },

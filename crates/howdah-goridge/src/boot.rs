@@ -167,7 +167,7 @@ async fn look_after(
         tracing::debug!(target: "howdah::php", pool, pid, requests, "worker exited: {shown}");
     } else if requests > 0 && status.is_ok_and(|status| status.success()) {
         add(&shared.counts.recycled);
-        tracing::info!(target: "howdah::php", pool, pid, requests, "the worker left its loop: {shown}");
+        tracing::info!(target: "howdah::php", pool, pid, requests, "the worker ended its loop: {shown}");
     } else {
         add(&shared.counts.crashed);
         if requests == 0 && process.started.elapsed() < EARLY {

@@ -38,7 +38,7 @@ pub(crate) struct Link {
 pub(crate) enum LinkError {
     #[error("it closed its standard output")]
     Closed,
-    #[error("its pipes fail: {0}")]
+    #[error("its pipes failed: {0}")]
     Io(#[from] io::Error),
     #[error(
         "{error}: it wrote {shown:?} to its standard output, which only the worker library may use: write to stderr"

@@ -44,13 +44,13 @@ pub enum Problem {
     #[error("Missing \"topic\" parameter.")]
     NoTopic,
     /// More than a thousand.
-    #[error("An update may have {TOPICS_MAX} topics.")]
+    #[error("An update may have at most {TOPICS_MAX} topics.")]
     TooMany,
     /// It has control characters.
     #[error("A topic has control characters.")]
     Topic,
     /// It is below `/.well-known/mercure`.
-    #[error("Topics below {PATH} are the hub's own.")]
+    #[error("Topics below {PATH} are reserved for the hub.")]
     Reserved,
     /// It would break the event, or have a special meaning when it is sent back.
     #[error("Invalid \"id\" parameter: no line ends, and no `#` at its start.")]

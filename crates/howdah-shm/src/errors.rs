@@ -40,7 +40,7 @@ pub enum ProtocolViolation {
     Committed { committed: u64, consumed: u64 },
     #[error("a frame of {size} bytes at {at} crosses the end of what was committed or of the ring")]
     FrameSize { at: u64, size: u32 },
-    #[error("there is no frame of kind {0}")]
+    #[error("frame kind {0} does not exist")]
     FrameKind(u32),
     #[error("a {0} frame is out of order")]
     FrameOrder(&'static str),
@@ -80,7 +80,7 @@ impl ProtocolViolation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum SlotError {
-    #[error("the slot was released before")]
+    #[error("the slot was already released")]
     Stale,
     #[error("the slot is {found}, not {expected}")]
     State {

@@ -43,7 +43,7 @@ pub enum Error {
     #[error("PHP-FPM's socket: {0}")]
     Io(#[from] io::Error),
     /// The peer does not speak FastCGI.
-    #[error("not a FastCGI answer: {0}")]
+    #[error("not a FastCGI response: {0}")]
     Protocol(String),
     /// The application's header is invalid.
     #[error("not a CGI header: {0:?}")]

@@ -172,7 +172,7 @@ impl Subject {
                 target: "howdah::tls",
                 host = self.host,
                 %error,
-                "a new certificate is served, but it is not in the storage: neither others nor another start find it there",
+                "a new certificate is served, but it is not in the storage, where other machines and the next start look for it",
             );
         }
         Ok((certificate, true))
@@ -192,7 +192,7 @@ impl Subject {
                 ask_again,
             }),
             Ok(Err(error)) => {
-                tracing::debug!(target: "howdah::tls", host = self.host, %error, "no advice when to renew");
+                tracing::debug!(target: "howdah::tls", host = self.host, %error, "the authority suggests no time for the renewal");
                 None
             }
             Err(_) => None,

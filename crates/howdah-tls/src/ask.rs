@@ -87,7 +87,7 @@ impl AskEndpoint {
                 if status.is_success() {
                     return Permission::Given;
                 }
-                tracing::debug!(target: "howdah::tls", host, %status, "this name may not have a certificate");
+                tracing::debug!(target: "howdah::tls", host, %status, "the `ask` endpoint does not allow a certificate for this name");
                 Permission::Refused
             }
             Err(error) => {

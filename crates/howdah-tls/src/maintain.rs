@@ -204,7 +204,7 @@ impl Renewer {
             Err(error) if error.is_storage_away() => job.wait_for_storage(),
             Err(error) => {
                 job.next = SystemTime::now() + LOOK;
-                tracing::warn!(target: "howdah::tls", host, %error, "a certificate is not renewed");
+                tracing::warn!(target: "howdah::tls", host, %error, "a certificate was not renewed");
             }
         }
     }

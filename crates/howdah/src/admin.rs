@@ -67,7 +67,7 @@ fn warn_of_exposure(admin: &Admin, is_php_restricted: bool, default: bool) {
         tracing::info!(
             target: "howdah",
             "PHP runs as another user and can reach the admin API: it can stop the server and reload PHP; \
-             another configuration is refused there; `admin unix//PATH` keeps PHP out"
+             another configuration is refused there; `admin unix//PATH` denies PHP access"
         );
     }
     if !admin.is_local() {

@@ -254,7 +254,7 @@ int howdah_zygote_run(struct howdah_zygote *zygote)
 			break;
 		}
 		if (received == HOWDAH_RECEIVED_BROKEN) {
-			fprintf(stderr, "howdah-php: the control socket brought no message of this version; are howdah and "
+			fprintf(stderr, "howdah-php: the message on the control socket is not of this version; are howdah and "
 							"howdah-php from one build?\n");
 			status = 1;
 			break;

@@ -147,7 +147,7 @@ static void install_calls(void)
 {
 	struct howdah_got_result result;
 	if (!howdah_calls_install(&result)) {
-		howdah_log_format('w', "Calls of %u libraries cannot be intercepted and hold up all requests of a worker: %s",
+		howdah_log_format('w', "Calls of %u libraries cannot be intercepted and block all requests of a worker: %s",
 			result.failed, result.problem);
 	}
 }

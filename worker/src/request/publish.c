@@ -101,7 +101,7 @@ static bool check_topic(const zend_string *topic)
 		return false;
 	}
 	if (is_reserved(topic)) {
-		zend_argument_value_error(1, "must not be below %s: such topics are the hub's own", hub_path);
+		zend_argument_value_error(1, "must not be below %s: such topics are reserved for the hub", hub_path);
 		return false;
 	}
 	return true;

@@ -127,7 +127,7 @@ pub(super) const UNHEALTHY_STATUS: Entry = Entry {
 pub(super) const UNHEALTHY_LATENCY: Entry = Entry {
     name: "unhealthy_latency",
     syntax: "unhealthy_latency DURATION",
-    default: "however long it takes",
+    default: "no limit",
     about: "A response whose header takes longer than this is a failure.",
     differs: "The time in which the client sends its body does not count.",
     example: "unhealthy_latency 5s",

@@ -217,7 +217,7 @@ fn zstd(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error
     only_option(
         call,
         "disable_checksum",
-        "there is only `disable_checksum`, which is always so here",
+        "the only option is `disable_checksum`, which always applies here",
     )?;
     let arguments = call.count(0, 1)?;
     let level = match arguments.first().map(|word| word.text.as_str()) {

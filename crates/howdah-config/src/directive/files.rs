@@ -113,7 +113,7 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
                 name: "disable_canonical_uris",
                 syntax: "disable_canonical_uris",
                 default: "a folder's path without its slash is redirected",
-                about: "Redirects no path to the same with a slash.",
+                about: "Does not redirect a path to the same path with a slash.",
                 differs: "A file's path that ends in a slash is 404 in any case.",
                 example: "disable_canonical_uris",
             },

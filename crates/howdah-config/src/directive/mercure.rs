@@ -244,7 +244,7 @@ pub(crate) const MERCURE: Table<Draft> = Table {
         Item::Unsupported("publisher_jwks_url", JWKS),
         Item::Unsupported("subscriber_jwks_url", JWKS),
         Item::Unsupported("issuer", JWKS),
-        Item::Unsupported("max_request_body_size", "an update may have 1 MiB"),
+        Item::Unsupported("max_request_body_size", "an update is limited to 1 MiB"),
         Item::Unsupported("public_urls", ""),
         Item::Unsupported("resource_identifier", ""),
     ],

@@ -666,7 +666,7 @@ fn apply_php(draft: &mut Draft) -> Result<(), Error> {
         return Err(Error::new(
             ErrorKind::Conflict,
             &position,
-            "`pool` and `php` both say which processes run the scripts",
+            "`pool` and `php` both determine which processes run the scripts",
             "remove `php`, and write it in the `pool` of the global block",
         ));
     }

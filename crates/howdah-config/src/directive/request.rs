@@ -128,7 +128,7 @@ pub(crate) fn uri(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
                         return Err(bad_value(
                             &word.position,
                             format!("`{}` is not a number", word.text),
-                            "the last argument is how many are replaced",
+                            "the last argument is the maximum number of replacements",
                         ));
                     }
                 },

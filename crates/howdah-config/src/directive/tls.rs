@@ -641,7 +641,7 @@ fn suite(word: &Word) -> Result<CipherSuite, Error> {
             return Err(bad_value(
                 &word.position,
                 format!("unknown cipher suite `{other}`"),
-                "the list is in the reference; without `ciphers` the good ones are on",
+                "the list is in the reference; without `ciphers` all secure ones are on",
             ));
         }
     })

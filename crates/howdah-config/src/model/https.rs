@@ -202,15 +202,13 @@ pub enum Source<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoSource {
     /// `auto_https` disables it.
-    #[error("`auto_https` is off, so it gets no certificate by itself")]
+    #[error("`auto_https` is off, so no certificate is obtained for it")]
     Off,
     /// The address has no name.
     #[error("there is no host name for a certificate")]
     NoName,
     /// A wildcard needs the DNS challenge.
-    #[error(
-        "certificates for all names below a domain are only issued through DNS, which this version does not do"
-    )]
+    #[error("wildcard certificates need the DNS challenge, which this version does not support")]
     Wildcard,
     /// No public authority issues a certificate for this name.
     #[error("no public authority issues certificates for this name")]

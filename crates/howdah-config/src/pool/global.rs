@@ -39,7 +39,7 @@ const OPTIONS: &[Item<Php>] = &[
             name: "workers",
             syntax: "workers NUMBER",
             default: "twice the number of cores, at least 4",
-            about: "PHP processes of the classic pool, which start afresh for each request.",
+            about: "PHP processes of the classic pool, whose state is fresh for each request.",
             differs: "Not in FrankenPHP.",
             example: "workers 8",
         },

@@ -182,7 +182,7 @@ fn requests() {
         ),
         (
             "uri replace a b c",
-            "2:17: `c` is not a number; the last argument is how many are replaced",
+            "2:17: `c` is not a number; the last argument is the maximum number of replacements",
         ),
         (
             "request_body {\nmax_siz 1\n}",

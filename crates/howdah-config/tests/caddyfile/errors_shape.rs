@@ -15,7 +15,7 @@ fn addresses_are_checked() {
         ),
         (
             "*.example.com",
-            "1:1: no certificate is possible for the address `*.example.com`: certificates for all names below a domain are only issued through DNS, which this version does not do; give `tls CERT KEY` or `tls internal`",
+            "1:1: no certificate is possible for the address `*.example.com`: wildcard certificates need the DNS challenge, which this version does not support; give `tls CERT KEY` or `tls internal`",
         ),
         (
             "https://a:80",
@@ -31,7 +31,7 @@ fn addresses_are_checked() {
         ),
         (
             "{\nauto_https off\n}\na {\n}",
-            "4:1: no certificate is possible for the address `a`: `auto_https` is off, so it gets no certificate by itself; give `tls CERT KEY` or `tls internal`, or write `http://a`",
+            "4:1: no certificate is possible for the address `a`: `auto_https` is off, so no certificate is obtained for it; give `tls CERT KEY` or `tls internal`, or write `http://a`",
         ),
         (
             "localhost {\ntls a@b.example\n}",

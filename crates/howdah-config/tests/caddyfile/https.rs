@@ -337,7 +337,7 @@ fn mistakes_are_reported() {
         ),
         (
             "a.example {\ntls {\nciphers TLS_RSA_WITH_AES_128_CBC_SHA\n}\n}",
-            "3:9: unknown cipher suite `TLS_RSA_WITH_AES_128_CBC_SHA`; the list is in the reference; without `ciphers` the good ones are on",
+            "3:9: unknown cipher suite `TLS_RSA_WITH_AES_128_CBC_SHA`; the list is in the reference; without `ciphers` all secure ones are on",
         ),
         (
             "a.example {\ntls {\nclient_auth {\nmode verify_if_given\n}\n}\n}",

@@ -123,7 +123,7 @@ fn versions_of_php_that_cannot_be() {
         (
             "pool a",
             "php_server {\npool a\nphp 8.3\n}",
-            "`pool` and `php` both say which processes run the scripts",
+            "`pool` and `php` both determine which processes run the scripts",
         ),
         (
             "pool php8.3",

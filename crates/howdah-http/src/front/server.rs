@@ -138,7 +138,7 @@ impl std::fmt::Debug for Hooks {
 #[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum RunError {
     /// There is no such thread, or it was already started.
-    #[error("front thread {index} does not exist or was started before")]
+    #[error("front thread {index} does not exist, or has already started")]
     Index { index: usize },
     /// The runtime or a listener failed.
     #[error("front thread {index} cannot run: {source}")]

@@ -250,10 +250,10 @@ fn remove_dead(base: &Path) {
         }
         match fs::remove_dir_all(&path) {
             Ok(()) => {
-                tracing::info!(path = %path.display(), "removed the spool of a dead instance");
+                tracing::info!(path = %path.display(), "removed the spool of a crashed instance");
             }
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "spool of a dead instance stays");
+                tracing::warn!(path = %path.display(), %error, "the spool of a crashed instance cannot be removed");
             }
         }
     }

@@ -150,7 +150,7 @@ pub struct ConfigFile {
 #[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum ReloadError {
     /// There is no such pool.
-    #[error("there is no pool {name}; there are: {}", known.join(", "))]
+    #[error("pool {name} does not exist; the pools are: {}", known.join(", "))]
     UnknownPool { name: String, known: Vec<String> },
     /// The configuration cannot be served. Nothing has changed.
     #[error("{0}")]

@@ -91,7 +91,7 @@ impl Guard {
             // Health checks of load balancers; every browser sends a Host.
             (None, None, None) if is_http10_read(request) => return Ok(()),
             (None, Some(host), None) => without_port(&String::from_utf8_lossy(host.as_bytes())),
-            _ => return Err("one Host header is needed".into()),
+            _ => return Err("exactly one Host header is required".into()),
         };
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let known = bare.eq_ignore_ascii_case("localhost")

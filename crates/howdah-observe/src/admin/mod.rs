@@ -7,7 +7,7 @@
 //! GET   /healthz                    200 while the process answers
 //! GET   /metrics                    for Prometheus
 //! GET   /preload                    the files that PHP was started with, JSON
-//! GET   /requests[?detail]          the requests under way, and what PHP does for them, JSON
+//! GET   /requests[?detail]          the requests in flight, and what PHP does for them, JSON
 //! GET   /config                     the configuration in force, JSON
 //! GET   /crashes[?number=N]          reports of PHP processes that crashed, JSON
 //! DELETE /crashes                   removes them

@@ -47,10 +47,10 @@ pub struct ProfileReply {
 #[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum ProfileError {
     /// There is no such pool.
-    #[error("there is no pool {name}; there are: {}", known.join(", "))]
+    #[error("pool {name} does not exist; the pools are: {}", known.join(", "))]
     UnknownPool { name: String, known: Vec<String> },
     /// A profile is already being taken.
-    #[error("a profile is being taken already: wait until it is over")]
+    #[error("another profile is being taken: retry when it is complete")]
     UnderWay,
     /// No process has counted anything.
     #[error(

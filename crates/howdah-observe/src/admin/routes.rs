@@ -88,7 +88,7 @@ fn check_permission<C: Control>(
     }
     match endpoint {
         Endpoint::Load | Endpoint::WholeConfig if control.is_php_restricted() => Err(format!(
-            "no configuration is taken or shown here, since PHP runs as another user than the server and can reach this address; {SOCKET}"
+            "no configuration is accepted or shown here, since PHP runs as a different user than the server and can reach this address; {SOCKET}"
         )),
         // They contain requests of others.
         Endpoint::Crashes | Endpoint::ClearCrashes if control.crashes_are_private() => {
@@ -120,7 +120,7 @@ where
 {
     let refused = |status, text: &str| Err(Box::new(error(status, text)));
     let too_large = || {
-        let text = format!("the request body may have {MAX_BODY} bytes");
+        let text = format!("the request body may have at most {MAX_BODY} bytes");
         refused(StatusCode::PAYLOAD_TOO_LARGE, &text)
     };
     if body.size_hint().lower() > MAX_BODY as u64 {

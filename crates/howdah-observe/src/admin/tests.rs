@@ -505,7 +505,10 @@ fn reloads() {
 
     let unknown = server.request("POST", "/reload?pool=nobody");
     assert_eq!(unknown.status, 404);
-    assert_eq!(unknown.error(), "there is no pool nobody; there are: app");
+    assert_eq!(
+        unknown.error(),
+        "pool nobody does not exist; the pools are: app"
+    );
     assert_eq!(server.request("POST", "/reload?pol=app").status, 400);
     server.fake.broken.store(true, Ordering::Relaxed);
     let failed = server.request("POST", "/reload");
@@ -529,7 +532,10 @@ fn profiles() {
     );
     let unknown = server.request("POST", "/profile?pool=nobody");
     assert_eq!(unknown.status, 404);
-    assert_eq!(unknown.error(), "there is no pool nobody; there are: app");
+    assert_eq!(
+        unknown.error(),
+        "pool nobody does not exist; the pools are: app"
+    );
     assert_eq!(server.request("POST", "/profile?pool=busy").status, 409);
     let wrong = server.request("POST", "/profile?hz=0");
     assert_eq!(wrong.status, 400);

@@ -62,7 +62,7 @@ fn processes(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )?;
     writer.gauges(
         "howdah_php_workers_wanted",
-        "PHP processes that there should be now.",
+        "Target number of PHP processes.",
         by_pool(page, |pool| pool.wanted),
     )
 }

@@ -133,7 +133,7 @@ fn note_gaps(report: &mut CrashReport, notes: &[CrashNote], process: &CrashedPro
             "the process reported nothing: PHP code or an extension has its own handler for this signal, the process \
              was too broken, or its report took longer than two seconds",
         ),
-        _ => Some("a process reports nothing of this signal"),
+        _ => Some("a process does not report this signal"),
     };
     report.notes.extend(gap.map(str::to_owned));
 }

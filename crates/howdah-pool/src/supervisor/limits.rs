@@ -105,7 +105,7 @@ impl Supervisor {
             pool.desired += 1;
             pool.counters.scaled_up += 1;
             let (name, workers, waiting) = (&*pool.name, pool.desired, at.in_flight - at.room);
-            tracing::debug!(target: "howdah::pool", pool = name, workers, waiting, "one worker more");
+            tracing::debug!(target: "howdah::pool", pool = name, workers, waiting, "worker added");
             WAIT_BEFORE_ADDING
         } else {
             LOOK_AGAIN
@@ -129,7 +129,7 @@ impl Supervisor {
             pool.counters.scaled_down += 1;
             pool.stop(worker);
             pool.publish();
-            tracing::debug!(target: "howdah::pool", pool = &*pool.name, workers = pool.desired, "one worker fewer");
+            tracing::debug!(target: "howdah::pool", pool = &*pool.name, workers = pool.desired, "worker removed");
         }
     }
 }

@@ -30,7 +30,7 @@ const MAX_SIGNERS: usize = 4;
 pub(crate) enum ResponseError {
     #[error("the response is malformed: {0}")]
     Malformed(#[from] der::Error),
-    #[error("the responder refuses: {0:?}")]
+    #[error("the responder refused the request: {0:?}")]
     Refused(OcspResponseStatus),
     #[error("the response has an unknown type")]
     Kind,
@@ -40,7 +40,7 @@ pub(crate) enum ResponseError {
         "the response is signed neither by the issuer of the certificate nor by a responder that the issuer delegated"
     )]
     Signature,
-    #[error("the response is about a different certificate")]
+    #[error("the response is for a different certificate")]
     Other,
     #[error("the responder does not know the certificate")]
     Unknown,
@@ -48,7 +48,7 @@ pub(crate) enum ResponseError {
     Early(SystemTime),
     #[error("the response was valid until {}", date(*.0))]
     Expired(SystemTime),
-    #[error("the response has no end of validity")]
+    #[error("the response has no expiry time (`nextUpdate`)")]
     NoEnd,
 }
 

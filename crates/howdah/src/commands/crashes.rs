@@ -47,7 +47,7 @@ pub(crate) fn crashes(options: &cli::Crashes) -> Outcome {
     let target = match (options.action, options.number) {
         (Show, Some(number)) => format!("/crashes?number={number}"),
         (Show, None) => return Err(setup("`howdah crashes show` needs the number of a report")),
-        (_, Some(_)) => return Err(setup("a number goes with `howdah crashes show`")),
+        (_, Some(_)) => return Err(setup("only `howdah crashes show` takes a number")),
         _ => "/crashes".to_owned(),
     };
     let method = if options.action == Clear {

@@ -171,7 +171,7 @@ fn configured(file: Option<&Path>) -> Result<AdminAddress, Failure> {
         Admin::Default => Ok(default_address(privileges::is_php_restricted(&config))),
         Admin::On(address) => Ok(admin::address(address)),
         Admin::Off => Err(setup(format_args!(
-            "{}: `admin off`, so the server takes no orders; use signals: SIGUSR1 reloads, SIGTERM stops",
+            "{}: `admin off`, so the server accepts no commands; use signals: SIGUSR1 reloads, SIGTERM stops",
             file.display()
         ))),
     }

@@ -57,7 +57,7 @@ const ADVICE: &[Advice] = &[
     Advice {
         rule: Rule::RequestProperty,
         level: Level::Warning,
-        problem: "an object is given the request, user or session of the moment",
+        problem: "an object receives the current request, user or session",
         remedy: "create such an object in each request; requests share one that the boot creates",
     },
     Advice {

@@ -124,7 +124,7 @@ pub(super) fn check(
         found = true;
         report.warning(
             area,
-            format!("{name}: fit if handlers and middleware hold nothing of a request"),
+            format!("{name}: suitable if handlers and middleware store nothing of a request"),
             *advice,
         );
     }

@@ -139,7 +139,7 @@ pub(crate) fn report(supervisor: &Supervisor) -> Result<(), &'static str> {
     if preloaded.done {
         tracing::info!(
             target: "howdah", files = count, classes = preloaded.classes, left_out = all - count,
-            "PHP was started with what requests have used; `howdah status --preload` lists it"
+            "PHP was started with preloaded files; `howdah status --preload` lists it"
         );
     } else if let Some(problem) = &preloaded.problem {
         warn(problem);

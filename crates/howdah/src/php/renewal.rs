@@ -22,7 +22,7 @@ pub(crate) fn reason(held: &Opcache, moved: Option<PathChange<'_>>) -> Option<St
     }
     if held.validates == 0 && scripts > 0 {
         return Some(
-            "opcache.validate_timestamps is 0, so OPcache does not look whether files changed"
+            "opcache.validate_timestamps is 0, so OPcache does not check whether files changed"
                 .into(),
         );
     }

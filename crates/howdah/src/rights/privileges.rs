@@ -40,7 +40,7 @@ enum UserError {
     NoRight(u32),
     #[error("the system's list of users cannot be read: {0}")]
     List(#[from] nix::Error),
-    #[error("the system refuses {call}: {source}")]
+    #[error("{call} failed: {source}")]
     Refused {
         call: &'static str,
         source: rustix::io::Errno,

@@ -163,7 +163,7 @@ impl ServerControl {
     /// A new generation below the current root.
     async fn new_processes(&self, pool: Option<&str>, stale: u64) -> Result<(), ReloadError> {
         if stale > 0 {
-            tracing::info!(target: "howdah", scripts = stale, "OPcache compiles again what changed");
+            tracing::info!(target: "howdah", scripts = stale, "OPcache recompiles changed scripts");
             if let Err(error) = self.trees().invalidate().await {
                 tracing::warn!(target: "howdah", "OPcache may continue to use old files: {error}");
             }

@@ -117,7 +117,7 @@ impl SignalStream {
 pub(crate) async fn log_ignored(mut signals: SignalStream) {
     loop {
         let signal = signals.next().await;
-        tracing::info!(target: "howdah", signal, "a signal without a meaning for the server was ignored");
+        tracing::info!(target: "howdah", signal, "ignored a signal that the server does not use");
     }
 }
 

@@ -32,7 +32,7 @@ impl Stop<'_> {
         tokio::select! {
             () = self.drain(threads) => tracing::info!(target: "howdah", "stopped"),
             _ = signals.next() => {
-                tracing::warn!(target: "howdah", "stopped at once by a second signal");
+                tracing::warn!(target: "howdah", "stopped immediately by a second signal");
                 self.shutdown.drain(Duration::ZERO);
                 self.trees.end(Order::Kill).await;
             }

@@ -208,7 +208,7 @@ fn publishes(worker: Option<&str>) {
         ),
         (
             "mercure_publish('https://a/.well-known/mercure/subscriptions')",
-            "ValueError: mercure_publish(): Argument #1 ($topics) must not be below /.well-known/mercure: such topics are the hub's own",
+            "ValueError: mercure_publish(): Argument #1 ($topics) must not be below /.well-known/mercure: such topics are reserved for the hub",
         ),
         (
             "mercure_publish('t', id: '#x')",
@@ -232,7 +232,7 @@ fn publishes(worker: Option<&str>) {
     ] {
         let said = site.run(&format!("mercure_publish('{topic}');"));
         assert!(
-            said.contains("such topics are the hub's own"),
+            said.contains("such topics are reserved for the hub"),
             "{topic}: {said}"
         );
     }

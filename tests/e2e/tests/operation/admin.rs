@@ -142,7 +142,7 @@ fn commands_reach_the_server() {
         .assert(0, "reloaded php: generation 2");
     admin
         .command(&["reload", "--pool", "nobody"])
-        .assert(1, "there is no pool nobody; there are: php");
+        .assert(1, "pool nobody does not exist; the pools are: php");
     admin.command(&["stop"]).assert(0, "");
     // The command has waited for the shutdown. The kernel may still have to remove the process.
     let is_alive =
@@ -329,7 +329,7 @@ fn a_request_under_way_is_shown_with_its_phase_and_worker() {
 
     let top = admin.command(&["top", "--once"]);
     assert_eq!(top.code, Some(0), "{}", top.text());
-    for text in ["2 under way", "/hello.php", &target] {
+    for text in ["2 in flight", "/hello.php", &target] {
         assert!(top.text().contains(text), "no {text} in {}", top.text());
     }
     gate.open(1);

@@ -270,7 +270,7 @@ fn state_that_requests_would_share_is_named_with_its_place() {
     for (text, place) in [
         ("by reference", "public/worker.php:3".to_owned()),
         ("define() in a function", "public/worker.php:4".to_owned()),
-        ("is given the request", service(7)),
+        ("receives the current request", service(7)),
         ("a fork copies", service(11)),
         ("persistent connection", service(12)),
         ("select() supports", service(13)),

@@ -103,7 +103,7 @@ fn a_second_signal_ends_the_delay_at_once() {
     server.signal(Signal::QUIT);
     server.wait_log(READY_OFF);
     server.get("/hello.php").assert(200, "hello");
-    server.expect_log("stopped at once by a second signal");
+    server.expect_log("stopped immediately by a second signal");
     server.signal(Signal::TERM);
     assert_eq!(server.wait_exit().code(), Some(0));
 }
@@ -126,7 +126,7 @@ fn a_load_balancer_that_polls_readiness_is_waited_for() {
         let line = server.wait_log(READY_OFF);
         assert_eq!(line.number("delay_ms"), Some(7_000));
         server.get("/hello.php").assert(200, "hello");
-        server.expect_log("stopped at once by a second signal");
+        server.expect_log("stopped immediately by a second signal");
         server.signal(Signal::TERM);
         assert_eq!(server.wait_exit().code(), Some(0));
     }

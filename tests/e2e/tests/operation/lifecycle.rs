@@ -123,7 +123,7 @@ fn a_second_signal_stops_at_once() {
         .receive("GET")
         .expect_err("the request was given up");
     assert!(error.is_closed(), "{error}");
-    server.expect_log("stopped at once by a second signal");
+    server.expect_log("stopped immediately by a second signal");
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn answers_are_the_same_with_classes_that_are_there_already() {
     ]);
     assert_eq!(loaded, json!({"loaded": all, "known": false}));
     reload(&admin);
-    server.wait_log("PHP was started with what requests have used");
+    server.wait_log("PHP was started with preloaded files");
 
     for _ in 0..3 {
         assert_eq!(server.get("/?mode=one").json(), before);
@@ -249,7 +249,7 @@ fn it_happens_by_itself_once_no_new_files_come() {
     let www = application(Www::new(), "first");
     let (server, admin) = start(&www, "preload auto");
     let before = server.get("/").json();
-    server.wait_log("PHP was started with what requests have used");
+    server.wait_log("PHP was started with preloaded files");
     server.wait_line("it serves", |line| line.message() == "reloaded");
     assert_eq!(server.get("/").json(), before);
     assert_eq!(listed(&admin).0.len(), 5);

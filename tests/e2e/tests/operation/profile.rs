@@ -367,7 +367,7 @@ fn orders_that_fail_report_the_error() {
     let unknown = admin.command(&["profile", "--pool", "nobody", "-o", "/dev/null/x.svg"]);
     unknown.assert(1, "cannot be written");
     let unknown = admin.command(&["profile", "--pool", "nobody", "-o", "-", "--format", "svg"]);
-    unknown.assert(1, "there is no pool nobody; there are: php");
+    unknown.assert(1, "pool nobody does not exist; the pools are: php");
     let closed = ClosedPort::new();
     let address = closed.address().to_string();
     ServerBuilder::command([

@@ -157,7 +157,7 @@ fn compare(preload: bool) {
             std::fs::remove_file(&left)
                 .unwrap_or_else(|error| panic!("{}: {error}", left.display()));
         }
-        server.wait_log("PHP was started with what requests have used");
+        server.wait_log("PHP was started with preloaded files");
     }
     let mut problems = Vec::new();
     let mut requests = 0;

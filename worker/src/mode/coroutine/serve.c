@@ -118,7 +118,7 @@ static void claim(void)
 	}
 	howdah_task_enter(NULL);
 	if (well_formed) {
-		howdah_log_format('e', "No memory for the stack of one more coroutine");
+		howdah_log_format('e', "No memory for the stack of another coroutine");
 	}
 	howdah_request_refuse(&task->request);
 	SG(server_context) = howdah_boot_request();
@@ -303,7 +303,7 @@ bool howdah_serve_init(struct howdah_pool *served, HashTable *boot)
 	howdah_parts_register(pool);
 	howdah_core_init(pool, places);
 	if (!howdah_tasks_init(places) || !howdah_poller_init(pool->queue.place_event[pool->worker], front_notified)) {
-		howdah_log_format('e', "Cannot make ready for several requests at a time: %s", strerror(errno));
+		howdah_log_format('e', "Cannot prepare to run several requests at a time: %s", strerror(errno));
 		return false;
 	}
 	howdah_watchdog_init(pool);

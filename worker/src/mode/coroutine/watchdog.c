@@ -159,7 +159,7 @@ static void check_progress(uint32_t in, uint64_t now)
 		since = now;
 		return;
 	}
-	howdah_log_format('e', "The worker has made no progress for %llu ms in this request and ends",
+	howdah_log_format('e', "The worker has made no progress for %llu ms in this request and exits",
 		(unsigned long long)(idle / 1000000));
 	howdah_backtrace_enable_c();
 	end_process(HOWDAH_EXIT_STATUS_HUNG);
@@ -296,7 +296,7 @@ void howdah_watchdog_init(struct howdah_pool *pool)
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error) {
-		howdah_log_format('w', "No watchdog, so no time limits for requests: %s", strerror(error));
+		howdah_log_format('w', "The watchdog cannot start, so requests have no time limits: %s", strerror(error));
 	} else {
 		pthread_detach(watcher);
 	}

@@ -27,7 +27,7 @@ push hangs
 wait-exit
 --EXPECTF--
 computes: computed
-[log e 2] The worker has made no progress for %d ms in this request and ends
+[log e 2] The worker has made no progress for %d ms in this request and exits
 [log w 2] PHP backtrace of the request:
 #0 similar_text()
 #1 {closure%S}() {ROOT}/test.php:10

@@ -46,7 +46,7 @@ pub(crate) fn run(options: &cli::Init) -> Outcome {
     write(folder, CADDYFILE, &text)?;
     let mode = match settings.mode {
         Mode::Worker => {
-            "worker mode: it boots once, and its processes answer one request after another"
+            "worker mode: it boots once, and its processes handle one request after another"
                 .to_owned()
         }
         Mode::Classic { reason } => format!("classic mode: {reason}"),

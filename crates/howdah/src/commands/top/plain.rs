@@ -63,7 +63,7 @@ fn page(status: &Status, requests: &[Request], rate: Option<u64>) -> String {
     }
     let _ = writeln!(
         text,
-        "; {} under way, {} connections\n",
+        "; {} in flight, {} connections\n",
         front.in_flight, front.connections
     );
     let mut rows = vec![row([
@@ -173,7 +173,7 @@ mod tests {
     fn a_page() {
         let expected = "\
 howdah 1.2.3, process 7, PHP 8.2.35
-120 requests, 40/s; 2 under way, 5 connections
+120 requests, 40/s; 2 in flight, 5 connections
 
 POOL  MODE    GEN  WORKERS  READY  BUSY  WAITING  503  REQUESTS  MEMORY
 app   worker  2    2        2      1     3        3    9         2.0 KiB
