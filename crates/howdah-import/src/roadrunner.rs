@@ -226,22 +226,7 @@ impl Converter<'_> {
                 .unwrap_or(":443".to_owned());
             let port = parts(&address);
             addresses.push(format!("https://:{port}"));
-            let files = [get(ssl, "cert"), get(ssl, "key")];
-            let files: Vec<_> = files.into_iter().flatten().filter_map(text).collect();
-            let clients = client_auth(ssl).unwrap_or_default();
-            if files.len() == 2 {
-                let head = format!("tls {} {}", word(&files[0]), word(&files[1]));
-                self.site.splice(0..0, block(&head, clients));
-            } else {
-                if !clients.is_empty() {
-                    self.site.splice(0..0, block("tls", clients));
-                }
-                let note = self.note(
-                    "ssl.acme",
-                    "write the names of the site in place of the port",
-                );
-                self.site.push(note);
-            }
+            self.certificate(ssl);
             if get(ssl, "redirect").and_then(Yaml::as_bool) == Some(true) {
                 self.site.push("@plain protocol http".to_owned());
                 self.site
@@ -255,6 +240,26 @@ impl Converter<'_> {
             addresses.push("http://:8080".to_owned());
         }
         addresses
+    }
+
+    /// The files of `ssl`, or a note where RoadRunner obtains certificates itself.
+    fn certificate(&mut self, ssl: &Yaml<'_>) {
+        let files = [get(ssl, "cert"), get(ssl, "key")];
+        let files: Vec<_> = files.into_iter().flatten().filter_map(text).collect();
+        let clients = client_auth(ssl).unwrap_or_default();
+        if files.len() == 2 {
+            let head = format!("tls {} {}", word(&files[0]), word(&files[1]));
+            self.site.splice(0..0, block(&head, clients));
+            return;
+        }
+        if !clients.is_empty() {
+            self.site.splice(0..0, block("tls", clients));
+        }
+        let note = self.note(
+            "ssl.acme",
+            "write the names of the site in place of the port",
+        );
+        self.site.push(note);
     }
 
     /// A Unix socket, on which the site has no other address.

@@ -8,6 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
 
+use crate::call_tree::CallTree;
 use crate::profile::{Metric, Profile};
 use crate::render_error::RenderError;
 
@@ -134,7 +135,6 @@ fn file(profile: &Profile, metric: Metric) -> File {
     let samples = value_type("samples", "count");
     let wall = value_type("wall", "nanoseconds");
     let cpu = value_type("cpu", "nanoseconds");
-    let mut functions: HashMap<(&str, &str), u64> = HashMap::new();
     let mut file = File {
         sample_type: vec![samples, wall, cpu],
         period_type: Some(wall),
@@ -153,19 +153,29 @@ fn file(profile: &Profile, metric: Metric) -> File {
             }),
         ..File::default()
     };
+    (file.function, file.location) = functions(tree, &mut strings);
+    file.sample = stacks(profile, &mut strings);
+    file.string_table = strings.table;
+    file
+}
+
+/// The functions, each once, and a location for each frame.
+fn functions(tree: &CallTree, strings: &mut Strings) -> (Vec<Function>, Vec<Location>) {
+    let mut numbers: HashMap<(&str, &str), u64> = HashMap::new();
+    let (mut functions, mut locations) = (Vec::new(), Vec::new());
     for (number, frame) in tree.frames.iter().enumerate() {
-        let next = functions.len() as u64 + 1;
-        let id = *functions.entry((&frame.name, &frame.file)).or_insert(next);
+        let next = numbers.len() as u64 + 1;
+        let id = *numbers.entry((&frame.name, &frame.file)).or_insert(next);
         if id == next {
             let name = strings.of(&frame.name);
-            file.function.push(Function {
+            functions.push(Function {
                 id,
                 name,
                 system_name: name,
                 filename: strings.of(&frame.file),
             });
         }
-        file.location.push(Location {
+        locations.push(Location {
             id: number as u64 + 1,
             line: vec![Line {
                 function_id: id,
@@ -173,8 +183,16 @@ fn file(profile: &Profile, metric: Metric) -> File {
             }],
         });
     }
+    (functions, locations)
+}
+
+/// A sample for each stack in which PHP was seen, labelled with the route.
+fn stacks(profile: &Profile, strings: &mut Strings) -> Vec<Sample> {
+    let tree = &profile.tree;
     let route = strings.of("route");
-    let depth = usize::from(settings.pools.len() > 1);
+    // With several pools the outermost frame is the pool.
+    let depth = usize::from(profile.settings.pools.len() > 1);
+    let mut samples = Vec::new();
     for (number, node) in tree.nodes.iter().enumerate() {
         if node.own.samples == 0 {
             continue;
@@ -184,7 +202,7 @@ fn file(profile: &Profile, metric: Metric) -> File {
             key: route,
             str: strings.of(&tree.frames[*frame].name),
         });
-        file.sample.push(Sample {
+        samples.push(Sample {
             location_id: stack.iter().rev().map(|frame| *frame as u64 + 1).collect(),
             value: vec![
                 signed(node.own.samples),
@@ -194,8 +212,7 @@ fn file(profile: &Profile, metric: Metric) -> File {
             label: label.into_iter().collect(),
         });
     }
-    file.string_table = strings.table;
-    file
+    samples
 }
 
 fn signed(number: u64) -> i64 {

@@ -113,33 +113,8 @@ pub(crate) fn uri(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
     let change = match (operation.text.as_str(), arguments) {
         ("strip_prefix", [prefix]) => UriChange::StripPrefix(template(prefix)?),
         ("strip_suffix", [suffix]) => UriChange::StripSuffix(template(suffix)?),
-        ("replace", [find, replace, limit @ ..]) if limit.len() < 2 => {
-            if find.text.is_empty() {
-                return Err(bad_value(
-                    &find.position,
-                    "the text to find is empty".into(),
-                    "",
-                ));
-            }
-            let limit = match limit {
-                [word] => match word.text.parse::<usize>() {
-                    Ok(limit) => Some(limit).filter(|limit| *limit > 0),
-                    Err(_) => {
-                        return Err(bad_value(
-                            &word.position,
-                            format!("`{}` is not a number", word.text),
-                            "the last argument is the maximum number of replacements",
-                        ));
-                    }
-                },
-                _ => None,
-            };
-            UriChange::Replace {
-                find: template(find)?,
-                replace: header_value(replace)?,
-                limit,
-            }
-        }
+        ("replace", [find, replace]) => replacement(find, replace, None)?,
+        ("replace", [find, replace, limit]) => replacement(find, replace, Some(limit))?,
         ("path_regexp", [find, replace]) => {
             check_regexp(find, &find.text)?;
             UriChange::Regexp {
@@ -165,6 +140,33 @@ pub(crate) fn uri(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
     };
     scope.push(key, Handler::Uri(change));
     Ok(())
+}
+
+/// `replace FIND REPLACE [LIMIT]`; a LIMIT of 0 means none.
+fn replacement(find: &Word, replace: &Word, limit: Option<&Word>) -> Result<UriChange, Error> {
+    if find.text.is_empty() {
+        return Err(bad_value(
+            &find.position,
+            "the text to find is empty".into(),
+            "",
+        ));
+    }
+    let limit = match limit.map(|word| (word, word.text.parse::<usize>())) {
+        None => None,
+        Some((_, Ok(limit))) => Some(limit).filter(|limit| *limit > 0),
+        Some((word, Err(_))) => {
+            return Err(bad_value(
+                &word.position,
+                format!("`{}` is not a number", word.text),
+                "the last argument is the maximum number of replacements",
+            ));
+        }
+    };
+    Ok(UriChange::Replace {
+        find: template(find)?,
+        replace: header_value(replace)?,
+        limit,
+    })
 }
 
 pub(crate) fn body(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {

@@ -30,41 +30,22 @@ pub(super) fn merge(cx: &mut Context, sites: Vec<Site>, listed: &[SiteAddress]) 
             routes.insert(0, route(None, errors, None));
         }
         for own in &with_path {
-            cx.warn(
-                &own.position,
-                format!(
-                    "`{}` has a path: a site without one and `handle` in it say the same more clearly",
-                    own.text
-                ),
-            );
             let address = site.addresses[own.address].clone();
             let sibling = listed.iter().any(|other| {
                 other.path.is_none()
                     && sites_share(other, own)
                     && other.resolved.host == address.host
             });
-            if sibling
-                || whole
-                    .iter()
-                    .any(|other| is_derived_from(other, &site, &address))
-            {
-                // The site without a path listens, and configures TLS and logs.
-            } else {
+            warn_of_path(cx, own, sibling && !site.access_logs.is_empty());
+            let mut others = whole.iter();
+            // Otherwise the site without a path listens, and configures TLS and logs.
+            if !sibling && !others.any(|other| is_derived_from(other, &site, &address)) {
                 whole.push(Site {
                     addresses: vec![address.clone()],
                     routes: Vec::new(),
                     errors: Vec::new(),
                     ..site.clone()
                 });
-            }
-            if sibling && !site.access_logs.is_empty() {
-                cx.warn(
-                    &own.position,
-                    format!(
-                        "`log` has no effect for `{}`: the site without a path logs its requests",
-                        own.text
-                    ),
-                );
             }
             parts.push(PathSite {
                 address,
@@ -84,6 +65,25 @@ pub(super) fn merge(cx: &mut Context, sites: Vec<Site>, listed: &[SiteAddress]) 
     }
     add_routes(cx, &mut whole, parts);
     whole
+}
+
+fn warn_of_path(cx: &mut Context, address: &SiteAddress, has_unused_log: bool) {
+    cx.warn(
+        &address.position,
+        format!(
+            "`{}` has a path: a site without one and `handle` in it say the same more clearly",
+            address.text
+        ),
+    );
+    if has_unused_log {
+        cx.warn(
+            &address.position,
+            format!(
+                "`log` has no effect for `{}`: the site without a path logs its requests",
+                address.text
+            ),
+        );
+    }
 }
 
 /// Adds the routes of the sites with paths to those without.

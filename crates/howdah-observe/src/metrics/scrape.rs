@@ -14,6 +14,7 @@ use prometheus_client::registry::Registry;
 
 use super::front::{METHODS, Measures, PHASES, PROTOCOLS, STATUSES};
 use super::page::{FRONT, HubCounts, Page};
+use super::process::Process;
 use super::writer::{Writer, histogram};
 use super::{caddy, frankenphp, opcache, workers};
 
@@ -45,7 +46,8 @@ impl Collector for PageCollector {
         frankenphp::encode(&mut writer, &page)?;
         caddy::encode(&mut writer, &page)?;
         hubs(&mut writer, &page)?;
-        process(&mut writer, &page)
+        server(&mut writer, &page)?;
+        process(&mut writer, &page.process)
     }
 }
 
@@ -219,8 +221,8 @@ fn hubs(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )
 }
 
-/// The front's process and this build.
-fn process(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+/// What the server dropped, its configuration, and this build.
+fn server(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     writer.counter(
         "howdah_log_lines_lost",
         "Lines of access logs that could not be written.",
@@ -247,8 +249,11 @@ fn process(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         "1, with the versions of Howdah and PHP.",
         MetricType::Gauge,
         |family| family.encode_family(&build)?.encode_gauge(&1_u64),
-    )?;
-    let process = &page.process;
+    )
+}
+
+/// The front's process.
+fn process(writer: &mut Writer<'_>, process: &Process) -> fmt::Result {
     if let Some(cpu) = process.cpu {
         writer.family(
             "process_cpu_seconds",

@@ -15,26 +15,14 @@ use crate::{admin, cli};
 
 /// One site on one address, with a front controller or a worker script.
 pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
-    let domain = options.domain.map(|name| name.to_lowercase());
+    let domain = options.domain.as_ref().map(|name| name.to_lowercase());
     // As in `FrankenPHP`: a name has HTTPS, unless `--listen` is given.
     let tls = domain.is_some() && options.listen.is_none();
     let default = if tls { ":443" } else { ":8080" };
     let (bind, port) = listen_address(options.listen.as_deref().unwrap_or(default))?;
-    let root = document_root(options.root, options.worker.first());
+    let root = document_root(options.root.clone(), options.worker.first());
     let mut config = Config::default();
-    let mut routes = vec![route(None, Handler::Root(Template::text(utf8(&root)?)))];
-    if !options.no_compress {
-        routes.push(route(None, compression()));
-    }
-    if options.mercure {
-        routes.push(mercure_route(&mut config)?);
-    }
-    config.workers = worker_pools(&options.worker, &options.worker_options.0, &root)?;
-    if config.workers.is_empty() {
-        routes.push(route(None, Handler::PhpServer(PhpServer::default())));
-    } else {
-        routes.extend(worker_routes(&config.workers)?);
-    }
+    let routes = routes(&options, &root, &mut config)?;
     config.sites.push(Site {
         addresses: vec![Address {
             host: domain.clone(),
@@ -60,6 +48,37 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
         };
         config.sites.push(redirect_to_https(from, None));
     }
+    set_global(&mut config, options);
+    check_preload(&config)?;
+    Ok(config)
+}
+
+/// Compression, the hub, and PHP, whose worker pools are added to the configuration.
+fn routes(
+    options: &cli::PhpServer,
+    root: &Path,
+    config: &mut Config,
+) -> Result<Vec<Route>, Failure> {
+    let mut routes = vec![route(None, Handler::Root(Template::text(utf8(root)?)))];
+    if !options.no_compress {
+        routes.push(route(None, compression()));
+    }
+    if options.mercure {
+        routes.push(mercure_route(config)?);
+    }
+    config.workers = worker_pools(&options.worker, &options.worker_options.0, root)?;
+    if config.workers.is_empty() {
+        routes.push(route(None, Handler::PhpServer(PhpServer::default())));
+    } else {
+        routes.extend(worker_routes(&config.workers)?);
+    }
+    Ok(routes)
+}
+
+/// The options that are global in a Caddyfile.
+fn set_global(config: &mut Config, options: cli::PhpServer) {
+    // With a worker script no request reaches the classic pool.
+    let classic = (!config.workers.is_empty()).then_some(1);
     let global = &mut config.global;
     // As in `FrankenPHP`: several of these often run on one machine.
     global.admin = match options.admin {
@@ -74,8 +93,6 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     global.shutdown_delay = options.shutdown_delay;
     let settings = &mut global.php;
     settings.executable = options.php;
-    // With a worker script no request reaches the classic pool.
-    let classic = (!config.workers.is_empty()).then_some(1);
     settings.workers = options.workers.or(classic);
     settings.front_threads = options.front_threads;
     settings.limits = options.limits.0.over(&settings.limits);
@@ -84,8 +101,6 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
         php_admin_ini: options.php_admin_ini,
     };
     settings.preload = options.preload;
-    check_preload(&config)?;
-    Ok(config)
 }
 
 /// `--root`, otherwise the directory of the worker script, `public` or the current directory.

@@ -154,6 +154,15 @@ struct ProcessSettings {
     log: log::Settings,
 }
 
+/// Changes the process's own log and rights to those of the configuration.
+fn apply_to_process(config: &Config, log: log::Settings) {
+    let old_log = log::change(log);
+    warn_of_roots(config);
+    privileges::set_dumpable(config);
+    // Dropping it waits until old files are processed.
+    tokio::task::spawn_blocking(move || drop(old_log));
+}
+
 /// Checks a new configuration, before anything starts for it.
 fn check(old: &Config, new: &Config, source: &Source) -> Result<ProcessSettings, String> {
     let differences = unchangeable::differences(old, new);
@@ -316,10 +325,7 @@ impl CurrentConfiguration {
         for warning in warnings {
             tracing::warn!(target: "howdah", "{warning}");
         }
-        let old_log = log::change(log);
-        warn_of_roots(&config);
-        privileges::set_dumpable(&config);
-        tokio::task::spawn_blocking(move || drop(old_log));
+        apply_to_process(&config, log);
         for hub in hubs.removed {
             // Its subscribers reconnect, to the current hub.
             hub.close();

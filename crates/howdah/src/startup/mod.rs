@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use howdah_config::model::Config;
 use howdah_http::{Server, Shutdown};
+use howdah_mercure::Hub;
 use howdah_observe::admin::Admin;
 use howdah_observe::log;
 use howdah_tls::Tls;
@@ -112,12 +113,8 @@ impl Startup<'_> {
 
         let shutdown = Shutdown::new();
         let state = server_state(&server, &php, &shutdown);
-        state.set_hubs(hubs.clone());
         state.set_expiries(tls.as_ref().map(Tls::expiries).unwrap_or_default());
-        let roadrunner = php.trees.roadrunner().all();
-        server.set_endpoints(configuration::endpoints(&state, &hubs, &roadrunner));
-        // A reload stops pools that nothing holds.
-        drop(roadrunner);
+        set_hubs(&server, &php, &state, &hubs);
         let current = CurrentConfiguration::new(
             Arc::clone(&server),
             state.clone(),
@@ -179,6 +176,14 @@ fn server_state(server: &Server, php: &RunningPhp, shutdown: &Shutdown) -> Serve
         crashes: php.crashes.clone(),
         of_configuration: Arc::default(),
     }
+}
+
+/// Connects the sites to the hubs, and to what the server reports about itself.
+fn set_hubs(server: &Server, php: &RunningPhp, state: &ServerState, hubs: &[Arc<Hub>]) {
+    state.set_hubs(hubs.to_vec());
+    // Not stored: a reload stops pools that nothing holds.
+    let roadrunner = php.trees.roadrunner().all();
+    server.set_endpoints(configuration::endpoints(state, hubs, &roadrunner));
 }
 
 /// The tasks that change the running server: orders of the admin API, signals, and the state of OPcache.
