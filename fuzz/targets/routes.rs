@@ -34,6 +34,9 @@ mod candidate;
 #[path = "../../crates/howdah-http/src/route/context.rs"]
 mod context;
 #[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/message/deferred_text.rs"]
+mod deferred_text;
+#[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/message/duration.rs"]
 mod duration;
 #[allow(dead_code, reason = "private to its crate")]
@@ -42,9 +45,6 @@ mod expression;
 #[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/route/handler.rs"]
 mod handler;
-#[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/message/late_text.rs"]
-mod late_text;
 #[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/route/matcher.rs"]
 mod matcher;
@@ -119,7 +119,7 @@ mod listen {
 }
 mod message {
     pub(crate) use crate::neighbours::{connection, header_change, reply, route_error};
-    pub(crate) use crate::{duration, late_text, path, pattern, replacement};
+    pub(crate) use crate::{deferred_text, duration, path, pattern, replacement};
 }
 mod observe {
     pub(crate) use crate::neighbours::log;
