@@ -9,6 +9,10 @@
 //! the body
 //! ```
 #![no_main]
+#![allow(
+    unfulfilled_lint_expectations,
+    reason = "modules that are public in their crate are private here"
+)]
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -7,6 +7,10 @@
 //! name: value        the response's fields
 //! ```
 #![no_main]
+#![allow(
+    unfulfilled_lint_expectations,
+    reason = "modules that are public in their crate are private here"
+)]
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use libfuzzer_sys::fuzz_target;

@@ -11,6 +11,10 @@
 //! name: value        header fields, any number
 //! ```
 #![no_main]
+#![allow(
+    unfulfilled_lint_expectations,
+    reason = "modules that are public in their crate are private here"
+)]
 
 use std::time::{Duration, SystemTime};
 
