@@ -20,8 +20,33 @@ pub(in crate::commands) struct Settings {
     pub(in crate::commands) mode: Mode,
     /// The whole file in worker mode; otherwise the lines before `php_server`.
     text: &'static str,
-    /// Lines of the file that need their `# ` removed for this version of the framework.
-    uncommented: &'static [&'static str],
+    /// Settings of the file for versions of the framework before these.
+    earlier: Vec<Earlier>,
+}
+
+/// A setting for the versions of a framework before one: in the example a line with a comment above it.
+#[derive(Debug)]
+struct Earlier {
+    comment: &'static str,
+    setting: &'static str,
+    /// Whether this application needs it.
+    applies: bool,
+}
+
+impl Earlier {
+    /// The text with the setting if it applies, and without comments about versions.
+    fn apply(&self, text: &str) -> String {
+        let comment = format!("# {}", self.comment);
+        let disabled = format!("# {}", self.setting);
+        let lines = text.lines().filter_map(|line| {
+            let bare = line.trim_start();
+            if bare == disabled {
+                return self.applies.then(|| line.replacen("# ", "", 1));
+            }
+            (bare != comment).then(|| line.to_owned())
+        });
+        lines.fold(String::new(), |text, line| text + &line + "\n")
+    }
 }
 
 const LARAVEL: &str = include_str!("../../../../../examples/laravel/Caddyfile");
@@ -77,12 +102,12 @@ impl Application {
         let worker = |text| Settings {
             mode: Mode::Worker,
             text,
-            uncommented: &[],
+            earlier: Vec::new(),
         };
         let classic = |reason, text| Settings {
             mode: Mode::Classic { reason },
             text,
-            uncommented: &[],
+            earlier: Vec::new(),
         };
         let own = if self.root == "." { OWN_FOLDER } else { "" };
         match self.framework {
@@ -99,15 +124,21 @@ impl Application {
                  `howdah init` again",
                 own,
             ),
-            Framework::Symfony if self.has_runtime && !self.is_at_least(7, 4) => Settings {
-                uncommented: if self.is_at_least(6, 0) {
-                    &["env APP_RUNTIME"]
-                } else {
-                    &["env APP_RUNTIME", "keep session"]
-                },
+            Framework::Symfony if self.has_runtime || self.is_at_least(7, 4) => Settings {
+                earlier: vec![
+                    Earlier {
+                        comment: "Before Symfony 7.4, with howdah/runtime:",
+                        setting: r"env APP_RUNTIME Howdah\Runtime\Runtime",
+                        applies: !self.is_at_least(7, 4),
+                    },
+                    Earlier {
+                        comment: "Symfony 5, whose session service makes its settings once:",
+                        setting: "keep session",
+                        applies: !self.is_at_least(6, 0),
+                    },
+                ],
                 ..worker(SYMFONY)
             },
-            Framework::Symfony if self.is_at_least(7, 4) => worker(SYMFONY),
             Framework::Symfony => classic(
                 "for worker mode with Symfony before 7.4 run `composer require howdah/runtime`, undo this and run \
                  `howdah init` again",
@@ -142,11 +173,9 @@ impl Settings {
         const WRITTEN: &str = "# Written by `howdah init`; `howdah init --undo` removes it.\n";
         match self.mode {
             Mode::Worker => {
-                let mut text = format!("{WRITTEN}{}", self.text);
-                for line in self.uncommented {
-                    text = text.replace(&format!("# {line}"), line);
-                }
-                text
+                let text = format!("{WRITTEN}{}", self.text);
+                let earlier = self.earlier.iter();
+                earlier.fold(text, |text, setting| setting.apply(&text))
             }
             Mode::Classic { .. } => format!(
                 "{WRITTEN}# {application} on http://localhost:8080. From the application's folder: howdah run\n:8080 \
@@ -228,13 +257,20 @@ mod tests {
         let symfony = "symfony/framework-bundle";
         let (mode, text) = with(symfony, "v7.4.0", &[]);
         assert_eq!(mode, Mode::Worker);
-        assert!(text.contains("# env APP_RUNTIME"), "{text}");
+        assert!(
+            !text.contains("APP_RUNTIME") && !text.contains("Symfony 5"),
+            "{text}"
+        );
+        assert!(text.contains("\tencode zstd br gzip\n"), "{text}");
         assert_ne!(with(symfony, "v6.4.0", &[]).0, Mode::Worker);
         let runtime = [("composer.json", r#"{"require":{"howdah/runtime":"^1.0"}}"#)];
         let (mode, text) = with(symfony, "v6.4.0", &runtime);
         assert_eq!(mode, Mode::Worker);
         assert!(text.contains("\t\tenv APP_RUNTIME Howdah"), "{text}");
-        assert!(text.contains("\t\t# keep session"), "{text}");
+        assert!(
+            !text.contains("session") && !text.contains("Before"),
+            "{text}"
+        );
         let (_, text) = with(symfony, "v5.4.40", &runtime);
         assert!(text.contains("\t\tkeep session"), "{text}");
     }
