@@ -413,7 +413,7 @@ pub(crate) struct Run {
     /// Print the environment first, including secrets, as Caddy does
     #[arg(long)]
     pub(crate) environ: bool,
-    /// Write the server's process id to this file, which is removed when the server ends if its user has the right
+    /// Write the server's process id to this file, which is removed when the server ends
     #[arg(long, value_name = "FILE")]
     pub(crate) pidfile: Option<PathBuf>,
     /// Leave the terminal that the server was started from

@@ -11,6 +11,7 @@ pub(crate) mod init;
 mod lines;
 pub(crate) mod monitor;
 pub(crate) mod php_server;
+mod pid_file;
 mod preload_report;
 pub(crate) mod profile;
 pub(crate) mod remote;
@@ -73,11 +74,12 @@ pub(crate) fn run(options: &cli::Run) -> Outcome {
         return startup::serve(&read.config, Some(read.source));
     };
     let file = absolute(file);
-    std::fs::write(&file, format!("{}\n", std::process::id()))
+    let own = std::process::id();
+    pid_file::write(&file, own)
         .map_err(|error| setup(format_args!("{}: {error}", file.display())))?;
     let ended = startup::serve(&read.config, Some(read.source));
-    // The server's user may lack the right, and the server has done its work.
-    let _ = std::fs::remove_file(&file);
+    // If the server's user lacks the right, the monitor has removed it.
+    pid_file::remove(&file, own);
     ended
 }
 

@@ -14,7 +14,7 @@ use howdah_monitor::Grants;
 use howdah_pool::User;
 use nix::sys::signal::SigSet;
 
-use super::{development, php_server};
+use super::{development, php_server, pid_file};
 use crate::cli::{self, Cli};
 use crate::crash_folder;
 use crate::failure::{Failure, Outcome, setup};
@@ -32,8 +32,15 @@ pub(crate) fn run(options: &cli::Monitor) -> Outcome {
     SigSet::all().thread_block().map_err(setup)?;
     // PHP inherits the limit, as it does from a server that starts it.
     privileges::raise_file_limit();
+    let parent = std::os::unix::process::parent_id();
     let signals = howdah_pool::worker_signals();
     let served = howdah_monitor::serve(std::io::stdin(), &signals, || grants(&command));
+    // The server waits for this process to exit, so the file is gone when the server is.
+    if let cli::Command::Run(options) = &command
+        && let Some(file) = &options.pidfile
+    {
+        pid_file::remove(&absolute(file), parent);
+    }
     served.map_err(|error| Failure::Runtime(format!("monitor: {error}")))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,8 +1,9 @@
 //! Commands and flags that do not start a server.
 
 use std::process::Command;
+use std::time::Duration;
 
-use howdah_testkit::{Request, Server, ServerBuilder, free_ports, howdah};
+use howdah_testkit::{Request, Server, ServerBuilder, free_ports, howdah, process};
 use howdah_tests::{caddyfile, www};
 
 fn output(command: &mut Command) -> String {
@@ -221,7 +222,8 @@ fn a_server_in_the_background_is_started_checked_and_stopped() {
         pid.to_str().expect("UTF-8"),
     ]);
     assert!(started.status.success(), "{started:?}");
-    let pid = std::fs::read_to_string(pid).expect("written");
+    let pid_file = pid;
+    let pid = std::fs::read_to_string(&pid_file).expect("written");
     let said = String::from_utf8_lossy(&started.stdout).into_owned();
     assert!(said.contains(&format!("process {}", pid.trim())), "{said}");
     assert!(said.contains("howdah stop --config "), "{said}");
@@ -234,6 +236,8 @@ fn a_server_in_the_background_is_started_checked_and_stopped() {
     assert!(stopped.status.success(), "{stopped:?}");
     let gone = Command::new(howdah()).args(["healthcheck", &url]).output();
     assert_eq!(gone.expect("it runs").status.code(), Some(1));
+    // In a folder of root's, which a server of a different user cannot change.
+    assert!(process::wait_until(Duration::from_secs(10), || !pid_file.exists()));
     let log = std::fs::read_to_string(log).expect("a log");
     assert!(log.contains("stopped"), "{log}");
     assert!(!log.contains("\"warn\""), "{log}");
