@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::encode::response_matcher;
+use super::respond::status_or_placeholder;
 use super::scope::{RouteOrder, Scope};
 use crate::error::{Error, ErrorKind};
 use crate::model::{Handler, Intercept, InterceptAction, InterceptRule, ResponseMatcher};
 use crate::syntax::tree::{Statement, Word};
-use crate::table::value::status;
 use crate::table::{Call, Context, Entry, Item, Table, nearest};
 
 /// A block while it is read.
@@ -37,8 +37,9 @@ pub(super) const REPLACE_STATUS: Entry = Entry {
     name: "replace_status",
     syntax: "replace_status [@NAME] CODE",
     default: "",
-    about: "Changes the status code of matching responses. May be given several times.",
-    differs: "No placeholder for CODE.",
+    about: "Changes the status code of matching responses; CODE may be a placeholder, such as `{err.status_code}`. \
+            May be given several times.",
+    differs: "",
     example: "replace_status 404",
 };
 
@@ -158,7 +159,7 @@ pub(super) fn replace_status(
             format!("write `{}`", call.entry.syntax),
         ));
     };
-    let code = status(code, &code.text, 200..=599)?;
+    let code = status_or_placeholder(code, 200)?;
     draft.intercept.rules.push(InterceptRule {
         matcher,
         action: InterceptAction::Status(code),

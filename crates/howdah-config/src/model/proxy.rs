@@ -8,7 +8,7 @@ use super::expression::Network;
 use super::https::CertificateFiles;
 use super::matcher::Matcher;
 use super::placeholder::Template;
-use super::response::{HeaderChange, StatusRange};
+use super::response::{HeaderChange, Status, StatusRange};
 use super::route::Route;
 
 /// The address of a server to which requests are passed on.
@@ -361,7 +361,7 @@ pub struct InterceptRule {
 #[derive(Debug, Clone, PartialEq)]
 pub enum InterceptAction {
     /// `replace_status CODE`.
-    Status(u16),
+    Status(Status),
     /// `handle_response { … }`: routes that replace the response.
     Handle(Vec<Route>),
 }

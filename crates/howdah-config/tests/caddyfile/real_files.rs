@@ -498,3 +498,12 @@ fn options_of_older_and_newer_files_are_taken() {
         assert!(found[0].contains("is not an IP address"), "{found:?}");
     }
 }
+
+#[test]
+fn the_status_of_an_error_may_be_that_of_its_page() {
+    let text = ":80 {\nhandle_errors {\nrewrite * /{err.status_code}\nreverse_proxy https://pages.test {\n\
+                header_up Host {upstream_hostport}\nreplace_status {err.status_code}\n}\n}\n}\n";
+    assert_eq!(warnings(text), [""; 0]);
+    let bad = errors(":80 {\nintercept {\nreplace_status 99\n}\n}\n");
+    assert_eq!(bad.len(), 1, "{bad:?}");
+}

@@ -25,7 +25,7 @@ use crate::message::response::{Content, Source};
 use crate::route::context::Context;
 use crate::route::copied_headers;
 use crate::route::error::{ErrorRoutes, Problem};
-use crate::route::intercept::{Action, Intercept};
+use crate::route::intercept::Intercept;
 use crate::route::outcome::Outcome;
 use crate::route::site::Site;
 use crate::route::variables::Variables;
@@ -85,7 +85,12 @@ impl DeferredHandlers {
     ) -> Option<AnyResponse<A>> {
         if response.extensions().get::<Failure>().is_none() {
             response = self
-                .intercept(response, responder, pending, headers)
+                .intercept(
+                    (response, &self.intercepts, None),
+                    responder,
+                    pending,
+                    headers,
+                )
                 .await?;
         }
         let Some(failure) = response.extensions().get::<Failure>() else {
@@ -104,29 +109,23 @@ impl DeferredHandlers {
             .await
     }
 
+    /// The response by the rules for it; `problem`: the error to which it is the response.
     async fn intercept<A: Application>(
         &self,
-        response: AnyResponse<A>,
+        (response, intercepts, problem): (AnyResponse<A>, &[Rc<Intercept>], Option<&Problem>),
         responder: &Responder<'_, A>,
         pending: &mut PendingRequest,
         headers: &mut Changes,
     ) -> Option<AnyResponse<A>> {
         let (mut head, body) = response.into_parts();
-        let mut intercepts = self.intercepts.iter().rev();
-        let found = intercepts.find_map(|intercept| Some((intercept, intercept.action(&head)?)));
-        let Some((intercept, action)) = found else {
+        let mut intercepts = intercepts.iter().rev();
+        let found = intercepts.find_map(|intercept| Some((intercept, intercept.handle(&head)?)));
+        let Some((intercept, handle)) = found else {
             return Some(Response::from_parts(head, body));
-        };
-        let handle = match action {
-            Action::Status(status) => {
-                head.status = *status;
-                head.extensions.remove::<hyper::ext::ReasonPhrase>();
-                return Some(Response::from_parts(head, body));
-            }
-            Action::Handle(handle) => handle,
         };
         let host = host(&self.original);
         let mut context = self.context(responder, host);
+        context.problem = problem;
         context.response = Some(&head);
         let outcome = handle.run(&mut context);
         self.prepare(&mut context, pending, headers);
@@ -178,17 +177,21 @@ impl DeferredHandlers {
         context.problem = Some(problem);
         let outcome = routes.run(&mut context);
         self.prepare(&mut context, pending, headers);
+        let intercepts = std::mem::take(&mut context.intercepts);
         drop(context);
         if matches!(outcome, Outcome::Next) {
             return Some(response);
         }
-        let formed = responder.respond(outcome, pending).await?;
+        let mut formed = responder.respond(outcome, pending).await?;
+        if formed.extensions().get::<Failure>().is_none() {
+            let rules = (formed, &*intercepts, Some(problem));
+            formed = self.intercept(rules, responder, pending, headers).await?;
+        }
         // An error occurred while the error page was generated: the first one is reported.
         if formed.extensions().get::<Failure>().is_some() {
             return Some(response);
         }
         let (kept, _) = response.into_parts();
-        let mut formed = formed;
         for name in [
             http::header::ALLOW,
             http::header::WWW_AUTHENTICATE,

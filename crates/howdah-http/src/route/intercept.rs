@@ -1,6 +1,6 @@
 //! Rules for certain responses: `intercept` and `handle_response`.
 
-use http::{StatusCode, response};
+use http::response;
 
 use super::context::Context;
 use super::handler::Handler;
@@ -18,16 +18,10 @@ pub(crate) struct Intercept {
 #[derive(Debug)]
 pub(super) struct Rule {
     pub(super) matcher: Option<ResponseMatcher>,
-    pub(super) action: Action,
+    pub(super) handle: Handle,
 }
 
-#[derive(Debug)]
-pub(crate) enum Action {
-    Status(StatusCode),
-    Handle(Handle),
-}
-
-/// The routes of a `handle_response`.
+/// The routes of a `handle_response`; `replace_status` is a copy of the response with another status.
 #[derive(Debug)]
 pub(crate) struct Handle(pub(super) Box<dyn Handler>);
 
@@ -42,12 +36,12 @@ impl Intercept {
         self.rules.is_empty()
     }
 
-    pub(crate) fn action(&self, head: &response::Parts) -> Option<&Action> {
+    pub(crate) fn handle(&self, head: &response::Parts) -> Option<&Handle> {
         let matches = |rule: &&Rule| {
             rule.matcher
                 .as_ref()
                 .is_none_or(|matcher| matcher.matches(head))
         };
-        self.rules.iter().find(matches).map(|rule| &rule.action)
+        self.rules.iter().find(matches).map(|rule| &rule.handle)
     }
 }

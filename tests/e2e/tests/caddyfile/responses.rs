@@ -1,6 +1,6 @@
 //! Replaced responses: `handle_errors`, `intercept`, and files that PHP names.
 
-use howdah_testkit::{Request, Server, Www};
+use howdah_testkit::{Request, Server, Www, free_ports};
 use howdah_tests::caddyfile;
 
 fn serve(www: &Www, site: &str) -> Server {
@@ -32,6 +32,21 @@ fn a_php_script_forms_errors() {
     server
         .send(&Request::new("POST", "/crash.php").body("a"))
         .assert(502, "down");
+}
+
+#[test]
+fn the_page_of_an_error_may_come_from_an_upstream() {
+    let [port] = free_ports();
+    let pages = format!("\n:{port} {{\n bind 127.0.0.1\n respond \"page {{path}}\"\n}}\n");
+    let directives = format!(
+        "error /down 503\n error /none 404\n respond fine\n handle_errors {{\n rewrite * /{{err.status_code}}\n \
+         reverse_proxy 127.0.0.1:{port} {{\n header_up Host {{upstream_hostport}}\n \
+         replace_status {{err.status_code}}\n }}\n }}"
+    );
+    let server = Server::caddyfile(caddyfile("", &directives) + &pages).start();
+    server.get("/ok").assert(200, "fine");
+    server.get("/down").assert(503, "page /503");
+    server.get("/none").assert(404, "page /404");
 }
 
 #[test]

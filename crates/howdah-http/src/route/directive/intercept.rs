@@ -4,14 +4,15 @@ use std::rc::Rc;
 
 use howdah_config::model;
 
+use super::copy_response::CopyResponse;
 use crate::encode::ResponseMatcher;
 use crate::message::route_error::RouteError;
 use crate::route::compiler::Compiler;
 use crate::route::context::Context;
 use crate::route::handler::Handler;
-use crate::route::intercept::{Action, Handle, Intercept, Rule};
+use crate::route::intercept::{Handle, Intercept, Rule};
 use crate::route::outcome::Outcome;
-use crate::route::status;
+use crate::route::status::Status;
 
 /// Compiles a [`model::Intercept`].
 pub(super) fn compile(
@@ -25,12 +26,12 @@ pub(super) fn compile(
                 .as_ref()
                 .map(ResponseMatcher::compile)
                 .transpose()?,
-            action: match &rule.action {
-                model::InterceptAction::Status(code) => Action::Status(status::valid(*code)?),
-                model::InterceptAction::Handle(routes) => {
-                    Action::Handle(Handle(Box::new(compiler.routes(routes)?)))
+            handle: Handle(match &rule.action {
+                model::InterceptAction::Status(code) => {
+                    Box::new(CopyResponse(Status::compile(code)?))
                 }
-            },
+                model::InterceptAction::Handle(routes) => Box::new(compiler.routes(routes)?),
+            }),
         })
     };
     Ok(Rc::new(Intercept {
