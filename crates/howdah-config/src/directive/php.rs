@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::balance;
-use super::files::{self, candidates, query_start};
+use super::files::{self, candidates};
 use super::health;
 use super::hot_reload;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
@@ -27,7 +27,7 @@ use crate::syntax::tree::Word;
 use crate::table::pairs::{check_variable, pairs};
 use crate::table::template::{literal, template};
 use crate::table::value::{duration, unless_zero};
-use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined, unsupported};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined};
 
 /// A block while it is read.
 #[derive(Debug, Default)]
@@ -155,7 +155,8 @@ const TRY_FILES: Entry = Entry {
     syntax: "try_files FILE… [=CODE]",
     default: "`{path} {path}/index.php index.php`, with `index` for `index.php`",
     about: "Files that a path may refer to: the first one that exists is used. The last one, if it ends in `.php`, \
-        is used without a check.",
+        is used without a check. With a query (`app.php?{query}`) the script gets that query, otherwise that of the \
+        request.",
     differs: "",
     example: "try_files {path} app.php",
 };
@@ -726,11 +727,5 @@ fn index(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Erro
 
 fn try_files(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     let words = call.arguments(1, usize::MAX)?;
-    if let Some(word) = words.iter().find(|word| query_start(&word.text).is_some()) {
-        return Err(unsupported(
-            word,
-            "remove the query: a script gets the query of the request",
-        ));
-    }
     call.set(&mut draft.try_files, candidates(words)?)
 }

@@ -150,10 +150,6 @@ fn values_are_checked() {
             "3:22: `maybe` is neither true nor false; write `true` or `false`",
         ),
         (
-            "php_server {\ntry_files a?b\n}",
-            "3:11: `a?b` is not supported in this version; remove the query: a script gets the query of the request",
-        ),
-        (
             "file_server {\nsymlinks none\n}",
             "3:10: `none` is not a policy for symbolic links; write `auto`, `on`, `if_owner_match` or `off`",
         ),

@@ -507,3 +507,15 @@ fn the_status_of_an_error_may_be_that_of_its_page() {
     let bad = errors(":80 {\nintercept {\nreplace_status 99\n}\n}\n");
     assert_eq!(bad.len(), 1, "{bad:?}");
 }
+
+#[test]
+fn scripts_of_try_files_may_have_the_query_of_the_request() {
+    for directive in ["php_server", "php_fastcgi 127.0.0.1:9000"] {
+        let text = format!("{directive} {{\ntry_files {{path}} {{path}}/ /index.php?{{query}}\n}}");
+        assert_eq!(warnings(&format!(":80 {{\n{text}\n}}\n")), [""; 0]);
+        let Handler::PhpServer(server) = handler(&text) else {
+            panic!("{directive}");
+        };
+        assert_eq!(server.try_files.candidates.len(), 3);
+    }
+}

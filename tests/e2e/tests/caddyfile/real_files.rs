@@ -99,3 +99,19 @@ fn errors_are_pages_for_browsers_and_text_for_others() {
     // Responses of the site itself are unchanged.
     browser("/own").assert(404, "");
 }
+
+#[test]
+fn a_front_controller_may_get_a_query() {
+    let www = Www::new().file("index.php", "<?php echo $_SERVER['QUERY_STRING'];");
+    let serve = |query: &str| {
+        let site = format!(
+            "root * {}\n php_server {{\n try_files {{path}} /index.php?{query}\n }}",
+            www.path().display()
+        );
+        Server::caddyfile(caddyfile("", &site)).start()
+    };
+    let same = serve("{query}");
+    same.get("/a/b?x=1&y=%20").assert(200, "x=1&y=%20");
+    same.get("/").assert(200, "");
+    serve("q={path}").get("/a/b?x=1").assert(200, "q=%2Fa%2Fb");
+}
