@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::directive::{CACHE, order};
 use crate::error::{Error, ErrorKind};
 use crate::https::options::{self, ON_DEMAND};
-use crate::https::storage;
+use crate::https::{pki, storage};
 use crate::listen::bind;
 use crate::listen::servers::Servers;
 use crate::logs::{self, crash_reports};
@@ -30,6 +30,15 @@ pub(crate) struct Draft {
     pub(crate) servers: Servers,
     php_block: bool,
 }
+
+/// Names of the block of `admin`.
+pub(crate) const ADMIN: Table<Global> = Table {
+    kind: "option of `admin`",
+    items: &[Item::Unsupported(
+        "enforce_origin",
+        "requests without `Origin` are those of programs, which need none; web pages are refused in any case",
+    )],
+};
 
 /// Names of the block of the global `metrics`.
 pub(crate) const METRICS: Table<Global> = Table {
@@ -220,23 +229,24 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Supported(
             Entry {
                 name: "admin",
-                syntax: "admin off|ADDRESS",
+                syntax: "admin off|[ADDRESS] [{ … }]",
                 default: "`localhost:2019`, or `unix//run/howdah/admin.sock` if PHP has another user than \
                           the server; with `howdah php-server` it is `off`",
                 about: "Address of the admin API, which accepts commands such as `howdah reload` and reports \
                     status: `HOST:PORT`, `HOST`, `:PORT`, or `unix//PATH` for a Unix socket. Everyone who can \
                     connect has the server's rights. Over TCP, only the server's own files are read, and if PHP \
                     runs as a different user, no configuration is accepted or shown.",
-                differs: "No block with `origins`; the configuration cannot be changed through it.",
+                differs: "`origins` has no effect; the configuration cannot be changed through it.",
                 example: "admin localhost:2020",
             },
-            |_, call, draft| {
-                let word = call.one()?;
-                draft.global.admin = if word.text == "off" {
-                    Admin::Off
-                } else {
-                    Admin::On(admin_address(word)?)
-                };
+            |cx, call, draft| {
+                match (call.count(0, 1)?, call.block) {
+                    ([word], None) if word.text == "off" => draft.global.admin = Admin::Off,
+                    ([word], _) => draft.global.admin = Admin::On(admin_address(word)?),
+                    (_, Some(_)) => {}
+                    (_, None) => return call.one().map(drop),
+                }
+                cx.read(&ADMIN, call.block.unwrap_or_default(), &mut draft.global);
                 Ok(())
             },
         ),
@@ -454,6 +464,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             },
             |cx, call, _| options::flag(cx, call),
         ),
+        Item::Supported(pki::ENTRY, |cx, call, _| pki::read(cx, call)),
         Item::Supported(
             Entry {
                 name: "order",
@@ -493,7 +504,6 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Unsupported("events", ""),
         Item::Unsupported("filesystem", ""),
         Item::Unsupported("mercure", ""),
-        Item::Unsupported("pki", "there is one internal authority, with its defaults"),
         Item::Unsupported("tls_resolvers", DNS),
     ],
 };

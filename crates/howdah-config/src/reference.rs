@@ -10,7 +10,7 @@ use crate::directive::{
 };
 use crate::directive::{mercure, observe, roadrunner};
 use crate::https::options::ON_DEMAND;
-use crate::https::storage;
+use crate::https::{pki, storage};
 use crate::listen::proxy_protocol::{PROXY_PROTOCOL, WRAPPERS};
 use crate::listen::servers;
 use crate::logs::{self, crash_reports, format, output};
@@ -124,6 +124,9 @@ fn write_page(page: &mut String) -> fmt::Result {
     section(page, "", &global::OPTIONS)?;
     section(page, "`log` (global)", &logs::GLOBAL)?;
     section(page, "`metrics` (global)", &global::METRICS)?;
+    section(page, "`admin`", &global::ADMIN)?;
+    section(page, "`pki`", &pki::PKI)?;
+    section(page, "`ca`", &pki::CA)?;
     section(page, "`on_demand_tls`", &ON_DEMAND)?;
     section(page, "`storage redis`", &storage::REDIS)?;
     section(page, "`crash_reports`", &crash_reports::CRASH_REPORTS)?;
@@ -483,6 +486,7 @@ mod tests {
         check(&observe::TRACING, |inner| site(&nest("tracing")(inner)));
         check(&observe::METRICS, |inner| site(&nest("metrics")(inner)));
         check(&global::METRICS, |inner| nest("")(&nest("metrics")(inner)));
+        check(&pki::PKI, |inner| nest("")(&nest("pki")(inner)));
         check(&RESPOND, |inner| site(&nest("respond 404")(inner)));
         let hub = |inner: &str| {
             site(&format!(
@@ -515,6 +519,10 @@ mod tests {
                 }
                 "global option" => format!("{{\n{words}\n}}\n:80 {{\n}}"),
                 "option of `log`" => format!("{{\nlog {{\n{words}\n}}\n}}\n:80 {{\n}}"),
+                "option of `admin`" => format!("{{\nadmin {{\n{words}\n}}\n}}\n:80 {{\n}}"),
+                "option of `ca`" => {
+                    format!("{{\npki {{\nca {{\n{words}\n}}\n}}\n}}\n:80 {{\n}}")
+                }
                 "option of `servers`" => format!("{{\nservers {{\n{words}\n}}\n}}\n:80 {{\n}}"),
                 "subdirective of `log`" => format!(":80 {{\nlog {{\n{words}\n}}\n}}"),
                 "subdirective of `tls`" => format!("localhost {{\ntls {{\n{words}\n}}\n}}"),

@@ -17,6 +17,8 @@ const SAMPLING: &str = "every entry is written";
 const KEEPALIVE: &str = "`timeouts { idle … }` closes connections without requests";
 const BUFFERS: &str = "bodies are streamed in both directions";
 const CHAINS: &str = "the chain is the one that the authority sends first";
+const NAMES: &str = "the internal authority has names of its own";
+const INTERMEDIATE: &str = "the internal authority renews its intermediate certificate itself";
 const IDLE: &str = "`keepalive DURATION` closes connections without requests";
 
 /// All of them.
@@ -50,6 +52,41 @@ pub(crate) const NO_EFFECT: &[NameWithoutEffect] = &[
         kind: "subdirective of `log`",
         name: "sampling",
         warning: SAMPLING,
+    },
+    NameWithoutEffect {
+        kind: "option of `admin`",
+        name: "origins",
+        warning: "web pages may only send requests to the address itself, and only from there",
+    },
+    NameWithoutEffect {
+        kind: "option of `ca`",
+        name: "name",
+        warning: NAMES,
+    },
+    NameWithoutEffect {
+        kind: "option of `ca`",
+        name: "root_cn",
+        warning: NAMES,
+    },
+    NameWithoutEffect {
+        kind: "option of `ca`",
+        name: "intermediate_cn",
+        warning: NAMES,
+    },
+    NameWithoutEffect {
+        kind: "option of `ca`",
+        name: "intermediate_lifetime",
+        warning: INTERMEDIATE,
+    },
+    NameWithoutEffect {
+        kind: "option of `ca`",
+        name: "maintenance_interval",
+        warning: INTERMEDIATE,
+    },
+    NameWithoutEffect {
+        kind: "option of `ca`",
+        name: "renewal_window_ratio",
+        warning: INTERMEDIATE,
     },
     NameWithoutEffect {
         kind: "option of `servers`",

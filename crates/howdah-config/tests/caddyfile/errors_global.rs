@@ -16,11 +16,11 @@ fn global_options_are_checked() {
         ),
         (
             "admin local host",
-            "2:13: `admin` takes 1 argument, 2 given; write `admin off|ADDRESS`",
+            "2:13: `admin` takes 0 to 1 argument, 2 given; write `admin off|[ADDRESS] [{ … }]`",
         ),
         (
             "admin",
-            "2:1: `admin` takes 1 argument, 0 given; write `admin off|ADDRESS`",
+            "2:1: `admin` takes 1 argument, 0 given; write `admin off|[ADDRESS] [{ … }]`",
         ),
         (
             "admin localhost:",

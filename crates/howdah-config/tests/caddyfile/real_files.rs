@@ -519,3 +519,22 @@ fn scripts_of_try_files_may_have_the_query_of_the_request() {
         assert_eq!(server.try_files.candidates.len(), 3);
     }
 }
+
+#[test]
+fn options_of_admin_and_pki_need_not_be_removed() {
+    let text = "{\nadmin {\norigins localhost:2019 [::1]:2019\n}\npki {\nca local {\nname \"Tests\"\nroot_cn Root\n}\n}\n}\n\
+                :80 {\n}\n";
+    let found = warnings(text);
+    assert_eq!(found.len(), 3, "{found:?}");
+    let default = config(":80 {\n}\n").global.admin;
+    assert_eq!(config(text).global.admin, default);
+    for (refused, name) in [
+        ("admin {\nenforce_origin\n}", "enforce_origin"),
+        ("pki {\nca local {\nroot {\ncert a\n}\n}\n}", "root"),
+        ("pki {\nca other {\n}\n}", "other"),
+    ] {
+        let found = errors(&format!("{{\n{refused}\n}}\n:80 {{\n}}\n"));
+        assert!(found.iter().all(|error| error.contains(name)), "{found:?}");
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
+}
