@@ -388,9 +388,16 @@ pub(crate) const BOLT: Table<Draft> = Table {
 };
 
 fn transport(cx: &mut Context, call: &Call<'_>, hub: &mut Draft) -> Result<(), Error> {
-    let [name] = call.arguments else {
-        return call.one().map(drop);
+    let (name, rest) = match call.arguments {
+        [name] => (name, None),
+        [name, rest] if name.text == "bolt" => (name, Some(rest)),
+        _ => return call.one().map(drop),
     };
+    // A URL behind the name is ignored by the hub too.
+    if let Some(rest) = rest {
+        let message = format!("`{}` has no effect here", rest.text);
+        cx.warn(&rest.position, message);
+    }
     check_single_transport(call, hub)?;
     match name.text.as_str() {
         "local" => {

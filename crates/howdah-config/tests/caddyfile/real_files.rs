@@ -538,3 +538,13 @@ fn options_of_admin_and_pki_need_not_be_removed() {
         assert_eq!(found.len(), 1, "{found:?}");
     }
 }
+
+#[test]
+fn words_behind_a_transport_of_the_hub_have_no_effect() {
+    let text = ":80 {\nmercure {\ntransport bolt bolt:///data/mercure.db\npublisher_jwt key\nanonymous\n}\n}\n";
+    let found = warnings(text);
+    assert!(
+        found.iter().any(|warning| warning.contains("bolt:///data")),
+        "{found:?}"
+    );
+}
