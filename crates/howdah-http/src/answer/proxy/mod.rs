@@ -6,6 +6,7 @@
 mod failure;
 mod head;
 mod health;
+mod interim_queue;
 pub(crate) mod job;
 mod upload;
 
@@ -28,11 +29,11 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
 use self::failure::Failure;
 use self::head::Trust;
+use self::interim_queue::InterimQueue;
 use self::job::ProxyJob;
 pub(crate) use self::upload::UploadLimits;
 use self::upload::{Source, Upload};
@@ -49,9 +50,6 @@ use crate::message::reply;
 use crate::message::response::Content;
 use crate::message::response::ExternalResponse;
 use crate::message::tunnel::Tunnel;
-
-/// Interim responses of one request that wait to be passed on.
-const INTERIMS_MAX: usize = 16;
 
 /// Fields in the header of a response; a response with more is refused.
 const FIELDS_MAX: usize = 512;
@@ -195,10 +193,10 @@ impl Upstreams {
         let start = Instant::now();
         let mut request = self.upstream_request(index, job, source)?;
         // A protocol without interim responses leaves the upstream's unread.
-        let (arrived, mut interims) = mpsc::channel(INTERIMS_MAX);
+        let interims = Arc::<InterimQueue>::default();
+        let arrived = Arc::clone(&interims);
         on_informational(&mut request, move |response| {
-            // Dropped when the channel is full: hints may be.
-            let _ = arrived.try_send((response.status(), response.headers().clone()));
+            arrived.push(response.status(), response.headers());
         });
         let connection = capture_connection(&mut request);
         let mut sending = pin!(client.request(request));
@@ -218,7 +216,7 @@ impl Upstreams {
             tokio::select! {
                 biased;
                 result = &mut sending => break result,
-                Some(one) = interims.recv() => pass(one),
+                arrived = poll_fn(|cx| interims.poll_take(cx)) => arrived.into_iter().for_each(pass),
                 () = &mut silence => return Err(Failure::HeaderTimeout),
                 () = poll_fn(|cx| {
                     let result = sent.as_mut().poll(cx);
@@ -229,9 +227,7 @@ impl Upstreams {
                 }), if hold.is_some() => hold = None,
             }
         };
-        while let Ok(one) = interims.try_recv() {
-            pass(one);
-        }
+        interims.take().into_iter().for_each(pass);
         let mut response = result.map_err(|error| Failure::of(&error, &connection))?;
         let trust = head::check(&mut response, job.upgrade.as_ref());
         if trust != Ok(Trust::Kept)
