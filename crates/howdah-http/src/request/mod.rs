@@ -40,43 +40,48 @@ use crate::message::incoming::Incoming;
 pub(crate) struct ConnectionAbort;
 
 /// Handles one request of the connection. `hold`: its guard, if it is not the connection's.
-pub(crate) async fn handle<A: Application>(
+///
+/// Not an `async fn`, which stores its arguments twice: hyper moves the future of each request.
+pub(crate) fn handle<A: Application>(
     scope: RequestScope<A>,
     mut exchange: Exchange,
     request: Request<Incoming>,
     hold: Option<&DisconnectGuard>,
-) -> Result<Response<ResponseBody<A::Body>>, ConnectionAbort> {
-    let (scope, hold) = (&scope, hold.unwrap_or(&scope.state.hold));
-    let mut received = receive::receive(scope, &mut exchange, request);
-    if received.response.is_none()
-        && let Some(find) = receive::shared_proof(scope, &received.parts)
-    {
-        received.response = Box::pin(find).await.map(challenge::answer).map(Box::new);
+) -> impl Future<Output = Result<Response<ResponseBody<A::Body>>, ConnectionAbort>> {
+    let mut received = receive::receive(&scope, &mut exchange, request);
+    async move {
+        let (scope, hold) = (&scope, hold.unwrap_or(&scope.state.hold));
+        if received.response.is_none()
+            && let Some(find) = receive::shared_proof(scope, &received.parts)
+        {
+            received.response = Box::pin(find).await.map(challenge::answer).map(Box::new);
+        }
+        let mut decision = route::decide_first(scope, &mut received, &mut exchange);
+        if authorize::is_needed(&decision.outcome) {
+            let authorized = authorize::authorize(scope, &mut received, &mut exchange, decision);
+            // Boxed: few requests need it.
+            decision = Box::pin(hold.during(authorized)).await;
+        }
+        let mut finish = Finish::new(&received, std::mem::take(&mut decision.encodings));
+        let compresses = finish.compresses();
+        let mut pending = PendingRequest::new(received, &mut decision, scope.limits(), compresses);
+        if let Some(trace) = decision.trace.take() {
+            trace::pass_on(*trace, &mut decision.outcome, &mut pending, &exchange);
+        }
+        let responder = Responder::new(scope, hold, &exchange, &decision.headers);
+        let response = responder.respond(decision.outcome, &mut pending).await;
+        let mut response = response.ok_or(ConnectionAbort)?;
+        exchange.received = pending.received.unwrap_or(0);
+        if decision.deferred.is_some() {
+            // They may forward the body, and end without a response.
+            pending.forwarded.get_or_insert_default();
+        }
+        exchange.forwarded.clone_from(&pending.forwarded);
+        if let Some(deferred) = decision.deferred {
+            let replaced =
+                deferred.apply(response, &responder, &mut pending, &mut decision.headers);
+            response = Box::pin(replaced).await.ok_or(ConnectionAbort)?;
+        }
+        Ok(finish.finish(scope, response, &pending, decision.headers, exchange))
     }
-    let mut decision = route::decide_first(scope, &mut received, &mut exchange);
-    if authorize::is_needed(&decision.outcome) {
-        let authorized = authorize::authorize(scope, &mut received, &mut exchange, decision);
-        // Boxed: few requests need it.
-        decision = Box::pin(hold.during(authorized)).await;
-    }
-    let mut finish = Finish::new(&received, std::mem::take(&mut decision.encodings));
-    let compresses = finish.compresses();
-    let mut pending = PendingRequest::new(received, &mut decision, scope.limits(), compresses);
-    if let Some(trace) = decision.trace.take() {
-        trace::pass_on(*trace, &mut decision.outcome, &mut pending, &exchange);
-    }
-    let responder = Responder::new(scope, hold, &exchange, &decision.headers);
-    let response = responder.respond(decision.outcome, &mut pending).await;
-    let mut response = response.ok_or(ConnectionAbort)?;
-    exchange.received = pending.received.unwrap_or(0);
-    if decision.deferred.is_some() {
-        // They may forward the body, and end without a response.
-        pending.forwarded.get_or_insert_default();
-    }
-    exchange.forwarded.clone_from(&pending.forwarded);
-    if let Some(deferred) = decision.deferred {
-        let replaced = deferred.apply(response, &responder, &mut pending, &mut decision.headers);
-        response = Box::pin(replaced).await.ok_or(ConnectionAbort)?;
-    }
-    Ok(finish.finish(scope, response, &pending, decision.headers, exchange))
 }

@@ -90,13 +90,14 @@ impl<'p, A: Application> Responder<'p, A> {
                     self.scope.state.set_linger();
                 }
                 let interim = Interim::new(&*scope.state, pending.parts.version);
-                let sent = proxy::send(
+                // Boxed: it is large, and every request would have room for it.
+                let sent = Box::pin(proxy::send(
                     *job,
                     body,
                     limits,
                     (self.scope.id, interim),
                     Some(self.hold),
-                );
+                ));
                 let response = self.hold.during(sent).await;
                 let mut response =
                     response.unwrap_or_else(|error| pending.refuse(&error, self.scope.id));

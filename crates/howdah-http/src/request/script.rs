@@ -23,7 +23,7 @@ use crate::message::single_fields;
 impl<A: Application> Responder<'_, A> {
     pub(super) async fn script(
         &self,
-        mut job: ScriptJob,
+        mut job: Box<ScriptJob>,
         pending: &mut PendingRequest,
     ) -> Response<Source<A::Body>> {
         let body = match self.read_body(pending).await {
@@ -42,11 +42,13 @@ impl<A: Application> Responder<'_, A> {
             }
         };
         let fastcgi = job.fastcgi.take();
-        let mut request = self.app_request(job, pending, body);
+        let mut request = self.app_request(*job, pending, body);
         request.progress = progress;
         request.roadrunner = roadrunner;
         if let Some(fastcgi) = fastcgi {
-            let response = self.hold.during(fastcgi.run(request, self.hold)).await;
+            // Boxed: it is large, and every request would have room for it.
+            let answered = Box::pin(fastcgi.run(request, self.hold));
+            let response = self.hold.during(answered).await;
             return finish_fastcgi(response, pending.is_head).map(Source::Content);
         }
         let app = Rc::clone(&self.scope.service.app);

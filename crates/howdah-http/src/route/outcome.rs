@@ -16,7 +16,7 @@ pub(crate) enum Outcome {
     Next,
     Answer(Box<Response<Content>>),
     File(FileJob),
-    Script(ScriptJob),
+    Script(Box<ScriptJob>),
     Endpoint(EndpointName),
     Proxy(Box<ProxyJob>),
     /// A password has to be checked; then the routes are run again.

@@ -288,7 +288,8 @@ impl PoolFront {
                 slot
             } else {
                 let waiting = SlotWait::begin(self, since, request, admission);
-                let granted = waiting.slot().await?;
+                // Boxed: it is large, and a request that finds a slot would have room for it too.
+                let granted = Box::pin(waiting.slot()).await?;
                 (request, admission) = (granted.request, granted.admission);
                 granted.slot
             };

@@ -165,7 +165,8 @@ impl Application for PhpApplication {
         interim: Interim<'_>,
     ) -> Response<PhpBody> {
         if let Some(target) = request.roadrunner.take() {
-            return match roadrunner::run(request, *target, interim).await {
+            // Boxed: it is large, and every request would have room for it.
+            return match Box::pin(roadrunner::run(request, *target, interim)).await {
                 Ok((head, body)) => respond(
                     request,
                     (head.status, head.headers),

@@ -64,7 +64,8 @@ pub(crate) async fn serve(
     ] {
         plain.headers.remove(name);
     }
-    let mut response = serve_file(job, &plain, cache, with_origin).await;
+    // Boxed, like the other rare parts of this module: they are large, and every request would have room for them.
+    let mut response = Box::pin(serve_file(job, &plain, cache, with_origin)).await;
     if response.status() == StatusCode::OK {
         *response.status_mut() = status;
         response.headers_mut().remove(ACCEPT_RANGES);
@@ -105,7 +106,7 @@ async fn serve_file(
             let version = Version::new(file.identity);
             found(Source::File(file.file), version, &full, file_request).await
         }
-        Ok(OpenOutcome::Directory) => directory(&job, full, file_request).await,
+        Ok(OpenOutcome::Directory) => Box::pin(directory(&job, full, file_request)).await,
         Ok(OpenOutcome::File(_) | OpenOutcome::Other) => reply::not_found(),
         Err(error) => open_error(error, &full),
     }
@@ -212,7 +213,7 @@ async fn found(
     let precompressed_file = precompressed::find(path, file_request);
     let mut response = match precompressed_file {
         None => file.respond(source, file_request).await,
-        Some(precompressed_file) => precompressed_file.respond(path, file_request).await,
+        Some(precompressed_file) => Box::pin(precompressed_file.respond(path, file_request)).await,
     };
     vary(response.headers_mut());
     response

@@ -156,7 +156,7 @@ impl PhpScript {
                 (name.clone(), text.evaluate(context, *purpose).into_owned())
             })
             .collect();
-        Outcome::Script(ScriptJob {
+        Outcome::Script(Box::new(ScriptJob {
             pool,
             script,
             env,
@@ -171,7 +171,7 @@ impl PhpScript {
             roadrunner: None,
             hub: self.hub,
             learns_hints: self.learns_hints,
-        })
+        }))
     }
 }
 

@@ -43,7 +43,7 @@ impl Handler for RoadRunner {
             let value = path::readable(&text.evaluate(context, Purpose::File)).into_owned();
             (name.clone(), value)
         });
-        Outcome::Script(ScriptJob {
+        Outcome::Script(Box::new(ScriptJob {
             pool: self.number,
             script: Script {
                 root: Rc::clone(context.root.path()),
@@ -60,6 +60,6 @@ impl Handler for RoadRunner {
             })),
             hub: None,
             learns_hints: false,
-        })
+        }))
     }
 }
