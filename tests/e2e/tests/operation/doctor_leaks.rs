@@ -154,6 +154,34 @@ while (frankenphp_handle_request(static function () {
 }
 
 #[test]
+fn a_value_that_one_page_sets_and_another_shows_is_an_error() {
+    let script = r#"<?php
+final class Context
+{
+    public static ?string $user = null;
+}
+while (frankenphp_handle_request(static function () {
+    if (isset($_GET['login'])) {
+        Context::$user ??= 'Alice';
+        echo 'logged in';
+    } else {
+        echo 'Hello ', Context::$user ?? 'visitor', "\n";
+    }
+})) {
+}
+"#;
+    let app = Www::new().file("worker.php", script);
+    let script = app.path().join("worker.php");
+    let script = script.to_str().expect("UTF-8");
+    let (ended, report) = doctor(&["--worker", script, "--leaks", "/home", "/?login"]);
+    assert_eq!(ended.code, Some(1), "{report:#}");
+    let found = findings(&report, "leaks");
+    let text =
+        "error /home depends on which page a new worker serves first: without `Hello visitor`";
+    assert_eq!(found, [text]);
+}
+
+#[test]
 fn a_script_that_does_not_boot_is_an_error_with_the_servers_message() {
     let app = Www::new().file("worker.php", "<?php throw new Exception('no database');");
     let script = app.path().join("worker.php");

@@ -8,6 +8,8 @@ use super::server::Response;
 /// The responses of one page.
 #[derive(Debug, Default)]
 pub(super) struct Page {
+    /// Response to the first request, when no page has been requested twice.
+    pub(super) first: Response,
     /// Responses to two consecutive requests.
     pub(super) before: [Response; 2],
     /// Response after other pages.
@@ -16,13 +18,21 @@ pub(super) struct Page {
     pub(super) new_servers: Option<NewServers>,
 }
 
-/// Responses of two new servers, which have requested all pages once before. State that the first request of all sets
-/// for good shows only here.
+/// Responses of two new servers. State that the first request of all sets for good shows only here, and so does state
+/// that one page sets and others show.
 #[derive(Debug, Default)]
 pub(super) struct NewServers {
     /// With the pages in the order of the first server: what differs here differs by itself.
-    pub(super) same_order: Response,
-    pub(super) reverse_order: Response,
+    pub(super) same_order: Visits,
+    pub(super) reverse_order: Visits,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Visits {
+    /// Response to the first request of the page.
+    pub(super) first: Response,
+    /// Response after all pages were requested once.
+    pub(super) last: Response,
 }
 
 /// Header fields that are specific to one response.
@@ -47,7 +57,9 @@ impl Page {
     /// The difference if other pages were requested first.
     pub(super) fn difference_by_order(&self) -> Option<String> {
         let new = self.new_servers.as_ref()?;
-        difference([&self.before[1], &new.same_order], &new.reverse_order)
+        let (same, reverse) = (&new.same_order, &new.reverse_order);
+        difference([&self.before[1], &same.last], &reverse.last)
+            .or_else(|| difference([&self.first, &same.first], &reverse.first))
     }
 }
 
@@ -114,6 +126,7 @@ mod tests {
 
     fn difference(before: [&str; 2], after: &str) -> Option<String> {
         let page = Page {
+            first: Response::default(),
             before: before.map(|body| response(200, body)),
             after: response(200, after),
             new_servers: None,
@@ -138,6 +151,7 @@ mod tests {
     #[test]
     fn a_status_that_changes_is_a_difference() {
         let page = Page {
+            first: Response::default(),
             before: [response(200, ""), response(200, "")],
             after: response(403, ""),
             new_servers: None,
@@ -153,6 +167,7 @@ mod tests {
             ..response(200, "a")
         };
         let mut page = Page {
+            first: Response::default(),
             before: [with("1"), with("2")],
             after: with("3"),
             new_servers: None,
@@ -162,23 +177,41 @@ mod tests {
         assert!(page.difference().is_some());
     }
 
+    /// The difference by order, of the first visits and of the last ones: at the first server, at a new one with the
+    /// same order, and with the reverse order.
+    fn by_order(first: [&str; 3], last: [&str; 3]) -> Option<String> {
+        let visits = |server: usize| Visits {
+            first: response(200, first[server]),
+            last: response(200, last[server]),
+        };
+        let page = Page {
+            first: response(200, first[0]),
+            before: [response(200, last[0]), response(200, last[0])],
+            after: response(200, last[0]),
+            new_servers: Some(NewServers {
+                same_order: visits(1),
+                reverse_order: visits(2),
+            }),
+        };
+        assert_eq!(page.difference(), None);
+        page.difference_by_order()
+    }
+
     #[test]
     fn a_line_that_depends_on_the_first_page_is_a_difference() {
-        let by_order = |first: &str, same: &str, reverse: &str| {
-            let page = Page {
-                before: [response(200, first), response(200, first)],
-                after: response(200, first),
-                new_servers: Some(NewServers {
-                    same_order: response(200, same),
-                    reverse_order: response(200, reverse),
-                }),
-            };
-            assert_eq!(page.difference(), None);
-            page.difference_by_order()
-        };
-        let alice = by_order("Hello Alice", "Hello Alice", "Hello Bob");
+        let alice = ["Hello Alice", "Hello Alice", "Hello Bob"];
+        let alice = by_order(alice, alice);
         assert_eq!(alice.as_deref(), Some("without `Hello Alice`"));
-        let own = by_order("a\nserver 1", "a\nserver 2", "a\nserver 3");
-        assert_eq!(own, None, "each server has its own");
+        let own = ["a\nserver 1", "a\nserver 2", "a\nserver 3"];
+        assert_eq!(by_order(own, own), None, "each server has its own");
+    }
+
+    #[test]
+    fn a_line_that_a_later_page_adds_for_good_is_a_difference() {
+        let set = ["Hello Alice"; 3];
+        let shown = by_order(["Login", "Login", "Hello Alice"], set);
+        assert_eq!(shown.as_deref(), Some("without `Login`"));
+        let created = by_order(["empty", "1 entry", "1 entry"], ["1 entry"; 3]);
+        assert_eq!(created, None, "data that the first server created");
     }
 }

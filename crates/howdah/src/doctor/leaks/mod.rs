@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use howdah_config::model::Config;
 
-use self::compare::{NewServers, Page};
+use self::compare::{NewServers, Page, Visits};
 use self::server::{Leak, Response, Target, TestServer};
 use super::report::{Area, Finding, Level, Report};
 use crate::php_executable::executables;
@@ -98,10 +98,10 @@ fn check_worker(
         report.ok(
             Area::Leaks,
             format!(
-                "{}: {} requests of {} pages in different orders left nothing behind, and got the same responses",
+                "{}: {} requests of {} in different orders left nothing behind, and got the same responses",
                 options.script.display(),
                 targets.len() * rounds,
-                targets.len()
+                if several { format!("{} pages", targets.len()) } else { "one page".into() }
             ),
         );
     }
@@ -116,8 +116,8 @@ fn request_pages(
     let mut server = start(options)?;
     let mut pages: Vec<Page> = targets.iter().map(|_| Page::default()).collect();
     let send = |page: usize| request(&server, &targets[page]);
-    for page in 0..pages.len() {
-        send(page)?;
+    for (page, seen) in pages.iter_mut().enumerate() {
+        seen.first = send(page)?;
     }
     for (page, seen) in pages.iter_mut().enumerate() {
         send(page)?;
@@ -169,7 +169,7 @@ fn report_page(target: &Target, page: &Page, report: &mut Report) -> usize {
                 "{} depends on which page a new worker serves first: {difference}",
                 target.url
             ),
-            "look for values of a request that are set once, such as `self::$user ??= …`",
+            "look for values of a request that are set once, such as `self::$user ??= …`, or set by one page and shown by another",
         );
     }
     if page.after.status >= 500 {
@@ -199,15 +199,16 @@ fn restart(
     targets: &[Target],
     pages: &mut [Page],
 ) -> Result<(), LeakCheckError> {
-    let in_order = |order: Vec<usize>| -> Result<Vec<Response>, LeakCheckError> {
-        let mut responses = vec![Response::default(); targets.len()];
+    let in_order = |order: Vec<usize>| -> Result<Vec<Visits>, LeakCheckError> {
+        let mut visits: Vec<Visits> = targets.iter().map(|_| Visits::default()).collect();
         let server = start(options)?;
-        for _ in 0..ROUNDS_NEW_SERVER {
-            for &page in &order {
-                responses[page] = request(&server, &targets[page])?;
-            }
+        for &page in &order {
+            visits[page].first = request(&server, &targets[page])?;
         }
-        Ok(responses)
+        for &page in &order {
+            visits[page].last = request(&server, &targets[page])?;
+        }
+        Ok(visits)
     };
     let reverse = in_order((0..targets.len()).rev().collect())?;
     // Last: data that the pages have created by then is in this one too.
