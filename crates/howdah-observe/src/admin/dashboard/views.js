@@ -489,7 +489,7 @@ function opcacheFacts(opcache) {
 		stack(parts.map(([label, kind, value]) => ({ kind, value, label: `${size(value)} ${label}` }))),
 		facts([
 			["Memory", parts.map(([label, , value]) => `${size(value)} ${label}`).join(", ")],
-			["Hits", percent(opcache.hits, opcache.hits + opcache.misses)],
+			["Hits", opcache.hits + opcache.misses > 0 ? percent(opcache.hits, opcache.hits + opcache.misses) : "–"],
 			["Scripts", count(opcache.scripts)],
 			["Keys", `${count(opcache.keys)} of ${count(opcache.keys_max)}`],
 		]),
