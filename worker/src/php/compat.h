@@ -378,14 +378,14 @@ static inline void howdah_compat_random_reset(void)
 	RANDOM_G(mt19937_seeded) = false;
 }
 
-/* What an SplDoublyLinkedList begins with, and its size in front of the object: 8.4 packs the index with the flags. */
+/* What an SplDoublyLinkedList begins with, and its size in front of the object: 8.3 packs the index with the flags. */
 struct howdah_list_element {
 	struct howdah_list_element *previous, *next;
 	zval data; /* counted in `u2` */
 };
 struct howdah_compat_list {
 	void *elements;
-#if PHP_VERSION_ID >= 80400
+#if PHP_VERSION_ID >= 80300
 	struct howdah_list_element *element;
 	int index;
 #else
@@ -393,7 +393,7 @@ struct howdah_compat_list {
 	struct howdah_list_element *element;
 #endif
 };
-#if PHP_VERSION_ID >= 80400
+#if PHP_VERSION_ID >= 80300
 #define HOWDAH_COMPAT_LIST_SIZE (sizeof(struct howdah_compat_list) + 6 * sizeof(void *))
 #else
 #define HOWDAH_COMPAT_LIST_SIZE (sizeof(struct howdah_compat_list) + 7 * sizeof(void *))
