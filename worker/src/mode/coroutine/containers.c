@@ -516,10 +516,11 @@ static HashTable *get_properties(zend_object *object)
 	return properties.table;
 }
 
-/* PHP returns a table to which others write in place. */
+/* PHP returns a table to which others write in place, and which has a value until its destructors have run. */
 static HashTable *get_properties_for(zend_object *object, zend_prop_purpose purpose)
 {
 	const zend_object_handlers *original = original_of(object);
+	(void)howdah_within_wait(object);
 	HashTable *table = original->get_properties_for ? original->get_properties_for(object, purpose)
 													: zend_std_get_properties_for(object, purpose);
 	if (!table || !howdah_coroutine_current() || GC_REFCOUNT(object) == 1) {

@@ -27,7 +27,11 @@ final class Value implements JsonSerializable
 
     public function __destruct()
     {
-        $this->wait('destruct');
+        if (PHP_VERSION_ID < 80400 && $this->waits === 'destruct') {
+            $GLOBALS['shared']->inside = true; // no destructor gives up the thread
+        } else {
+            $this->wait('destruct');
+        }
     }
 
     public function __debugInfo(): array
@@ -75,7 +79,7 @@ function fill(stdClass $shared): void
     foreach ($shared->keys as $key) {
         $shared->storage[$key] = 1;
     }
-    if ($_GET['do'] === 'array') {
+    if (in_array($_GET['do'], ['array', 'encode', 'cast'], true)) {
         $shared->dropped = new ArrayObject(['k' => [new Value('old', 'destruct'), 'of old']]);
     }
 }
@@ -105,6 +109,8 @@ function first(stdClass $shared): string
             }
             return implode(' ', array_slice($found, 0, 4));
         case 'array':
+        case 'encode':
+        case 'cast':
             $shared->dropped['k'] = 'new';
             return 'replaced';
         case 'json':
@@ -137,6 +143,10 @@ function second(stdClass $shared): string
                 $value .= $each;
             }
             return $value;
+        case 'encode':
+            return json_encode($shared->dropped);
+        case 'cast':
+            return dump((array) $shared->dropped);
         case 'json':
         case 'dump':
         case 'fixed':
@@ -190,6 +200,18 @@ var QUERY_STRING do=array&n=2
 push array2
 await array1
 await array2
+var QUERY_STRING do=encode&n=1
+push encode1
+var QUERY_STRING do=encode&n=2
+push encode2
+await encode1
+await encode2
+var QUERY_STRING do=cast&n=1
+push cast1
+var QUERY_STRING do=cast&n=2
+push cast2
+await cast1
+await cast2
 var QUERY_STRING do=json&n=1
 push json1
 var QUERY_STRING do=json&n=2
@@ -223,6 +245,10 @@ heap1: 0 1 2 3
 heap2: inserted
 array1: replaced
 array2: newnew
+encode1: replaced
+encode2: {"k":"new"}
+cast1: replaced
+cast2: Array ( [k] => new ) 
 json1: {"0":"first","1":"second"}
 json2: 105 101
 dump1: ArrayObject Object ( [storage:ArrayObject:private] => Array ( [0] => Value Object ( [name] => first ) [1] => Value Object ( [name] => second ) ) ) 
