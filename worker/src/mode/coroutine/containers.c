@@ -440,6 +440,118 @@ static void unset_element(zend_object *object, zval *offset)
 	}
 }
 
+/* --- elements as properties ----------------------------------------------------------------------------------- */
+
+#define AS_PROPERTIES 2 /* ArrayObject::ARRAY_AS_PROPS */
+#define LAYOUT_MAX 256
+
+static size_t flags_at; /* within an ArrayObject, in bytes; 0: unknown, since it differs between versions */
+
+static const int *word_of(const zend_object *object, size_t at)
+{
+	return (const int *)(const void *)((const char *)object - object->handlers->offset + at);
+}
+
+/* PHP's handlers of properties call those of elements themselves. */
+static bool is_element(const zend_object *object, zend_string *name)
+{
+	return UNEXPECTED(*word_of(object, flags_at) & AS_PROPERTIES) &&
+		   !zend_hash_exists(&object->ce->properties_info, name);
+}
+
+static void wait_for_element(const zend_object *object, zend_string *name)
+{
+	if (UNEXPECTED(is_element(object, name))) {
+		(void)howdah_within_wait(object);
+	}
+}
+
+static zval *read_property(zend_object *object, zend_string *name, int type, void **cache_slot, zval *value)
+{
+	wait_for_element(object, name);
+	return original_of(object)->read_property(object, name, type, cache_slot, value);
+}
+
+static zval *get_property_place(zend_object *object, zend_string *name, int type, void **cache_slot)
+{
+	wait_for_element(object, name);
+	return original_of(object)->get_property_ptr_ptr(object, name, type, cache_slot);
+}
+
+static int has_property(zend_object *object, zend_string *name, int kind, void **cache_slot)
+{
+	wait_for_element(object, name);
+	return original_of(object)->has_property(object, name, kind, cache_slot);
+}
+
+struct property {
+	zend_object *object;
+	zend_string *name;
+	zval *value, *written;
+	void **cache_slot;
+};
+
+static void write_property_within(void *argument)
+{
+	struct property *property = argument;
+	property->written = original_of(property->object)
+							->write_property(property->object, property->name, property->value, property->cache_slot);
+}
+
+static void unset_property_within(void *argument)
+{
+	const struct property *property = argument;
+	original_of(property->object)->unset_property(property->object, property->name, property->cache_slot);
+}
+
+static zval *write_property(zend_object *object, zend_string *name, zval *value, void **cache_slot)
+{
+	struct property property = {object, name, value, NULL, cache_slot};
+	const zend_class_arrayaccess_funcs *methods = object->ce->arrayaccess_funcs_ptr;
+	if (UNEXPECTED(is_element(object, name)) && (!methods || is_of_php(methods->zf_offsetset))) {
+		howdah_within_run(object, write_property_within, &property);
+	} else {
+		write_property_within(&property);
+	}
+	return property.written;
+}
+
+static void unset_property(zend_object *object, zend_string *name, void **cache_slot)
+{
+	struct property property = {object, name, NULL, NULL, cache_slot};
+	const zend_class_arrayaccess_funcs *methods = object->ce->arrayaccess_funcs_ptr;
+	if (UNEXPECTED(is_element(object, name)) && (!methods || is_of_php(methods->zf_offsetunset))) {
+		howdah_within_run(object, unset_property_within, &property);
+	} else {
+		unset_property_within(&property);
+	}
+}
+
+/* Behind the array, the only word that setFlags() changes. */
+static void find_flags(void)
+{
+	zval made, flags;
+	if (object_init_ex(&made, spl_ce_ArrayObject) != SUCCESS) {
+		return;
+	}
+	int before[LAYOUT_MAX / sizeof(int)];
+	size_t size = (size_t)Z_OBJ_HT(made)->offset;
+	if (size > sizeof(zval) && size <= sizeof(before)) {
+		memcpy(before, word_of(Z_OBJ(made), 0), size);
+		ZVAL_LONG(&flags, AS_PROPERTIES);
+		zend_call_method_with_1_params(Z_OBJ(made), spl_ce_ArrayObject, NULL, "setflags", NULL, &flags);
+		for (size_t at = sizeof(zval); at < size; at += sizeof(int)) {
+			if (*word_of(Z_OBJ(made), at) == (before[at / sizeof(int)] | AS_PROPERTIES) &&
+				!(before[at / sizeof(int)] & AS_PROPERTIES)) {
+				flags_at = at;
+			}
+		}
+	}
+	zval_ptr_dtor(&made);
+}
+
+/* --- whole containers ----------------------------------------------------------------------------------------- */
+
 struct copy {
 	zend_object *object, *copy;
 };
@@ -552,6 +664,13 @@ static void guard_handlers(zend_class_entry *class)
 		GUARD(has_dimension, has_element);
 		GUARD(write_dimension, write_element);
 		GUARD(unset_dimension, unset_element);
+		if (flags_at && (class == spl_ce_ArrayObject || class == spl_ce_ArrayIterator)) {
+			GUARD(read_property, read_property);
+			GUARD(get_property_ptr_ptr, get_property_place);
+			GUARD(has_property, has_property);
+			GUARD(write_property, write_property);
+			GUARD(unset_property, unset_property);
+		}
 		GUARD(clone_obj, clone_container);
 		GUARD(compare, compare_containers);
 		if (table->get_properties_for) {
@@ -629,6 +748,7 @@ static bool finds_positions(void)
 void howdah_containers_start(void)
 {
 	knows_lists = finds_positions();
+	find_flags();
 	guard_handlers(spl_ce_ArrayObject);
 	guard_handlers(spl_ce_ArrayIterator);
 	guard_handlers(spl_ce_SplObjectStorage);

@@ -79,8 +79,9 @@ function fill(stdClass $shared): void
     foreach ($shared->keys as $key) {
         $shared->storage[$key] = 1;
     }
-    if (in_array($_GET['do'], ['array', 'encode', 'cast'], true)) {
-        $shared->dropped = new ArrayObject(['k' => [new Value('old', 'destruct'), 'of old']]);
+    if (in_array($_GET['do'], ['array', 'encode', 'cast', 'property', 'unset'], true)) {
+        $old = ['k' => [new Value('old', 'destruct'), 'of old']];
+        $shared->dropped = new ArrayObject($old, ArrayObject::ARRAY_AS_PROPS);
     }
 }
 
@@ -113,6 +114,12 @@ function first(stdClass $shared): string
         case 'cast':
             $shared->dropped['k'] = 'new';
             return 'replaced';
+        case 'property':
+            $shared->dropped->k = 'new';
+            return 'replaced';
+        case 'unset':
+            unset($shared->dropped->k);
+            return 'removed';
         case 'json':
             return json_encode($shared->array);
         case 'dump':
@@ -147,6 +154,10 @@ function second(stdClass $shared): string
             return json_encode($shared->dropped);
         case 'cast':
             return dump((array) $shared->dropped);
+        case 'property':
+            return json_encode([isset($shared->dropped->k), $shared->dropped->k]);
+        case 'unset':
+            return json_encode([isset($shared->dropped->k), count((array) $shared->dropped)]);
         case 'json':
         case 'dump':
         case 'fixed':
@@ -212,6 +223,18 @@ var QUERY_STRING do=cast&n=2
 push cast2
 await cast1
 await cast2
+var QUERY_STRING do=property&n=1
+push property1
+var QUERY_STRING do=property&n=2
+push property2
+await property1
+await property2
+var QUERY_STRING do=unset&n=1
+push unset1
+var QUERY_STRING do=unset&n=2
+push unset2
+await unset1
+await unset2
 var QUERY_STRING do=json&n=1
 push json1
 var QUERY_STRING do=json&n=2
@@ -249,6 +272,10 @@ encode1: replaced
 encode2: {"k":"new"}
 cast1: replaced
 cast2: Array ( [k] => new ) 
+property1: replaced
+property2: [true,"new"]
+unset1: removed
+unset2: [false,0]
 json1: {"0":"first","1":"second"}
 json2: 105 101
 dump1: ArrayObject Object ( [storage:ArrayObject:private] => Array ( [0] => Value Object ( [name] => first ) [1] => Value Object ( [name] => second ) ) ) 
