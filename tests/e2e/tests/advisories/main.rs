@@ -50,7 +50,7 @@ const ADVISORIES: [(&str, &str, &str, &str); 24] = [
     (
         "GHSA-4xrr-hq4w-6vf4, CVE-2026-27585",
         "Caddy",
-        "a backslash in a path leads to no file of another folder",
+        "a backslash in a path reaches no file of another folder",
         "paths",
     ),
     (
