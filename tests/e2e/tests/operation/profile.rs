@@ -389,7 +389,11 @@ fn orders_that_fail_report_the_error() {
         server.wait_log("taking a profile");
         let second = admin.post("/profile?seconds=2");
         second.assert_status(409);
-        assert!(second.text().contains("already"), "{}", second.text());
+        assert!(
+            second.text().contains("another profile"),
+            "{}",
+            second.text()
+        );
         first.join().expect("no panic").assert_status(200);
     });
     admin.post("/profile?seconds=1").assert_status(200);
