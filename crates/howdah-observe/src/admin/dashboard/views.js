@@ -73,7 +73,7 @@ export function overview() {
 		{ label: "Restarts", text: (pool) => count(failures(pool)), by: failures, number: true, wide: true },
 		{ label: "Memory", text: (pool) => size(memory(pool)), by: memory, number: true },
 		{ label: "State", text: poolState, kind: (pool) => (pool.failure ? "bad" : null) },
-	], { empty: "There is no PHP pool.", stacked: true });
+	], { empty: "No PHP pools.", stacked: true });
 	const longest = new Table([
 		{ label: "Age", text: (request) => time(request.age_ms), number: true },
 		{ label: "Phase", text: (request) => request.phase },
@@ -186,7 +186,7 @@ export function workers() {
 		{ label: "Loop lag", text: (worker) => (worker.concurrency > 1 ? time(worker.longest_hold_ms) : "–"), by: (worker) => worker.longest_hold_ms, number: true, wide: true, kind: (worker) => (worker.longest_hold_ms >= 100 ? "warn" : null) },
 		{ label: "For", text: (worker) => (worker.request ? time(worker.request.since_ms) : ""), by: (worker) => worker.request?.since_ms ?? -1, number: true },
 		{ label: "Request", text: (worker) => worker.doing, long: true },
-	], { empty: "There is no worker.", filter: true, sort: 9, down: true });
+	], { empty: "No workers.", filter: true, sort: 9, down: true });
 	const note = h("p", { class: "muted" }, "Memory is that of PHP's allocator after the last request. Loop lag is the longest time, in the last minute, that one request of a worker with concurrency kept its others waiting.");
 	return {
 		element: h("div", {}, card("Workers", table.element, note)),
@@ -420,11 +420,11 @@ export function server() {
 		...ENDED.map(([key, label]) => ({ label, text: (/** @type {any} */ pool) => count(pool.counters[key]), number: true, kind: (/** @type {any} */ pool) => (key !== "recycled" && key !== "scaled_down" && pool.counters[key] > 0 ? "bad" : null) })),
 		{ label: "Failed boots", text: (pool) => count(pool.counters.boots_failed), number: true },
 		{ label: "Reloads", text: (pool) => count(pool.counters.reloads), number: true },
-	], { empty: "There is no PHP pool.", stacked: true });
+	], { empty: "No PHP pools.", stacked: true });
 	const refused = new Table([
 		{ label: "Pool", text: (pool) => pool.name },
 		...REFUSED.map(([key, label]) => ({ label, text: (/** @type {any} */ pool) => count(pool.refused[key]), number: true, kind: (/** @type {any} */ pool) => (pool.refused[key] > 0 ? "warn" : null) })),
-	], { empty: "There is no PHP pool.", stacked: true });
+	], { empty: "No PHP pools.", stacked: true });
 	const coroutines = new Table([
 		{ label: "Pool", text: (pool) => pool.name },
 		{ label: "Requests in hand", text: (pool) => `${sum(pool.workers, (worker) => worker.in_flight)} of ${pool.workers.length * pool.concurrency}`, number: true },

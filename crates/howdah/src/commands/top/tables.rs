@@ -79,7 +79,7 @@ fn pools(snapshot: &Snapshot) -> Table {
             details: details::pool(pool),
         }
     });
-    Table::new(POOLS, rows, "There is no PHP pool.")
+    Table::new(POOLS, rows, "No PHP pools.")
 }
 
 fn state(pool: &Pool) -> Cell {
@@ -156,7 +156,7 @@ fn workers(snapshot: &Snapshot) -> Table {
             details: details::worker(pool, worker, request.as_deref()),
         }
     });
-    Table::new(WORKERS, rows, "There is no worker.")
+    Table::new(WORKERS, rows, "No workers.")
 }
 
 const REQUESTS: &[Column] = &[
