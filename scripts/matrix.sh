@@ -4,8 +4,8 @@
 #   MATRIX_STEPS="phpt e2e"             the steps to run of install, build, phpt and e2e (end to end and conformance), and
 #                                       extensions, which tries all that the distribution packages (scripts/extensions)
 #   MATRIX_FILTER=worker                only end-to-end programs of tests/e2e/tests with this name
-# Needs root, Debian or Ubuntu, and an archive that can be reached. The roots stay in target/matrix for the next run
-# (MATRIX_ROOTS names another folder), a log of each beside them. Exit status 1 if a step failed anywhere.
+# Needs root, Debian or Ubuntu, and an archive that can be reached. The roots stay in target/matrix as NAME.tests for the
+# next run (MATRIX_ROOTS names another folder), a log of each beside them. Exit status 1 if a step failed anywhere.
 set -euo pipefail
 export PATH="$HOME/.cargo/bin:$PATH"
 cd "$(dirname "$0")/.."
@@ -52,11 +52,17 @@ names=("$@")
 [ ${#names[@]} -gt 0 ] || names=(debian12 debian13 ubuntu24.04)
 for name in "${names[@]}"; do
 	distribution "$name"
-	root=$roots/$name log=$roots/$name.log
+	root=$roots/$name.tests log=$roots/$name.log
 	: >"$log"
-	if ! bootstrap "$root" >>"$log" 2>&1; then
+	if ! bootstrap "$roots/$name" >>"$log" 2>&1; then
 		say "$name: skipped, its archive cannot be reached ($log)"
 		continue
+	fi
+	# What the tests need is installed in a copy: scripts/packages.sh needs a root without it.
+	if [ ! -e "$root" ]; then
+		rm -rf --one-file-system "$root.part"
+		cp -a "$roots/$name" "$root.part"
+		mv "$root.part" "$root"
 	fi
 	copy_sources "$root"
 	for one in $steps; do
