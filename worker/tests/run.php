@@ -1,6 +1,9 @@
 <?php
 /*
- * Runs PHPT files through a worker: php run.php DRIVER HOWDAH_PHP FILE-OR-DIRECTORY...
+ * Runs PHPT files through a worker: php run.php [--jobs=N] DRIVER HOWDAH_PHP FILE-OR-DIRECTORY...
+ *
+ * N processes run tests at the same time. By default it is one, since tests that share a database need it for
+ * themselves.
  *
  * Sections: TEST, SKIPIF (PHP code run by `howdah-php cli`; prints "skip" to skip), EXTENSIONS (loaded for the test if
  * PHP's configuration does not load them; without their files it is skipped), INI, GET, POST,
@@ -27,6 +30,8 @@ final class Phpt
     private string $spool;
     /** @var list<string> to be loaded */
     private array $extensions = [];
+    /** @var array<string, string> output of SKIPIF sections and lookups of extensions, by their code */
+    private static array $outputs = [];
 
     public function __construct(private readonly string $file, private readonly string $driver, private readonly string $php)
     {
@@ -68,9 +73,7 @@ final class Phpt
         $this->writeFiles();
         $this->findExtensions();
         if (isset($this->sections['SKIPIF'])) {
-            file_put_contents("$this->root/skipif.php", $this->sections['SKIPIF']);
-            [$output] = self::execute([$this->php, 'cli', "$this->root/skipif.php"], '');
-            unlink("$this->root/skipif.php");
+            $output = $this->evaluate($this->sections['SKIPIF']);
             if (str_starts_with($output, 'skip')) {
                 throw new Skipped($output);
             }
@@ -91,9 +94,7 @@ final class Phpt
     {
         foreach ($this->lines('EXTENSIONS') as $name) {
             $code = "<?php echo extension_loaded('$name') ? 'loaded' : (is_file(ini_get('extension_dir') . '/$name.so') ? 'file' : '');";
-            file_put_contents("$this->root/extension.php", $code);
-            [$output] = self::execute([$this->php, 'cli', "$this->root/extension.php"], '');
-            unlink("$this->root/extension.php");
+            $output = $this->evaluate($code);
             if ($output === '') {
                 throw new Skipped("skip there is no extension $name");
             }
@@ -101,6 +102,17 @@ final class Phpt
                 $this->extensions[] = "extension=$name.so";
             }
         }
+    }
+
+    /** The output of code that depends on the installation only: many tests have the same. */
+    private function evaluate(string $code): string
+    {
+        if (!isset(self::$outputs[$code])) {
+            file_put_contents("$this->root/evaluated.php", $code);
+            [self::$outputs[$code]] = self::execute([$this->php, 'cli', "$this->root/evaluated.php"], '');
+            unlink("$this->root/evaluated.php");
+        }
+        return self::$outputs[$code];
     }
 
     private function writeFiles(): void
@@ -273,30 +285,69 @@ final class Phpt
     }
 }
 
+/** PASS, or FAIL or SKIP and what is to be shown. */
+function result(string $file, string $driver, string $php): string
+{
+    $test = new Phpt($file, $driver, $php);
+    try {
+        $wrong = $test->run();
+        return $wrong === null ? 'PASS' : 'FAIL ' . basename($file) . ' ' . $test->name() . "\n$wrong\n\n";
+    } catch (Skipped $reason) {
+        return 'SKIP ' . basename($file) . ' ' . trim($reason->getMessage()) . "\n";
+    }
+}
+
+/** The results in the order of the files, from several processes, each of which takes the next file that none has. */
+function parallel(int $jobs, array $files, string $driver, string $php): Generator
+{
+    $folder = sys_get_temp_dir() . '/howdah-phpt-results-' . getmypid();
+    mkdir($folder);
+    for ($job = 0; $job < $jobs; $job++) {
+        if (pcntl_fork() === 0) {
+            foreach ($files as $number => $file) {
+                if ($taken = @fopen("$folder/$number", 'x')) {
+                    fwrite($taken, result($file, $driver, $php));
+                }
+            }
+            exit(0);
+        }
+    }
+    while (pcntl_wait($status) > 0) {
+    }
+    foreach ($files as $number => $file) {
+        yield (string) @file_get_contents("$folder/$number") ?: 'FAIL ' . basename($file) . " has no result\n";
+        @unlink("$folder/$number");
+    }
+    rmdir($folder);
+}
+
 function main(array $arguments): int
 {
+    $jobs = 1;
+    if (preg_match('/^--jobs=(\d+)$/', $arguments[1] ?? '', $match)) {
+        $jobs = (int) $match[1];
+        array_splice($arguments, 1, 1);
+    }
     [, $driver, $php] = $arguments;
     $files = [];
     foreach (array_slice($arguments, 3) as $path) {
         array_push($files, ...(is_dir($path) ? glob("$path/*.phpt") : [$path]));
     }
-    $failed = $skipped = 0;
-    foreach ($files as $file) {
-        $test = new Phpt($file, $driver, $php);
-        try {
-            $wrong = $test->run();
-            if ($wrong !== null) {
-                $failed++;
-                echo 'FAIL ', basename($file), ' ', $test->name(), "\n", $wrong, "\n\n";
+    $results = $jobs > 1
+        ? parallel($jobs, $files, $driver, $php)
+        : (static function () use ($files, $driver, $php): Generator {
+            foreach ($files as $file) {
+                yield result($file, $driver, $php);
             }
-        } catch (Skipped $reason) {
-            $skipped++;
-            echo 'SKIP ', basename($file), ' ', trim($reason->getMessage()), "\n";
-        }
+        })();
+    $counts = ['PASS' => 0, 'FAIL' => 0, 'SKIP' => 0];
+    foreach ($results as $result) {
+        $kind = substr($result, 0, 4);
+        $counts[$kind]++;
+        echo $kind === 'PASS' ? '' : $result;
     }
-    $count = count($files);
-    echo $count - $failed - $skipped, " passed, $failed failed, $skipped skipped\n";
-    return $count === 0 || $failed ? 1 : 0;
+    echo "{$counts['PASS']} passed, {$counts['FAIL']} failed, {$counts['SKIP']} skipped\n";
+    return $files === [] || $counts['FAIL'] ? 1 : 0;
 }
 
 exit(main($argv));

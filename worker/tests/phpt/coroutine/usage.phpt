@@ -31,4 +31,4 @@ var QUERY_STRING how=busy
 push busy
 await busy idle
 --EXPECTREGEX--
-busy:\s+\[at most \d+ MiB, at least \d{2,3} ms\]\s+\[1 queries, at least \d{2,3} ms in databases\]\s+idle:\s+\[at most \d+ MiB, at least \d ms\]\s+\[0 queries, at least 0 ms in databases\]
+busy:\s+\[at most \d+ MiB, at least \d{2,} ms\]\s+\[1 queries, at least \d{2,} ms in databases\]\s+idle:\s+\[at most \d+ MiB, at least \d ms\]\s+\[0 queries, at least 0 ms in databases\]
