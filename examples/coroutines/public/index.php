@@ -1,6 +1,6 @@
 <?php
 
-// Three slow calls at the same time, fifty requests at a time in one process. README.md has the commands to run it.
+// Three slow calls at the same time, fifty concurrent requests in one process. README.md has the commands to run it.
 
 declare(strict_types=1);
 
