@@ -79,6 +79,7 @@ while (frankenphp_handle_request(static function () use ($kept, $ways) {
         }
         // A program that another request started has left its descriptors as they were.
         echo exec(LISTING);
+        fclose($held[0]); // OPcache would remove the assignment of a variable that is never read
         return;
     }
     foreach ($ways as $name => $way) {
@@ -90,6 +91,7 @@ while (frankenphp_handle_request(static function () use ($kept, $ways) {
         echo "with its own, $name: ";
         echo $way();
     }
+    fclose($held[0]);
     $kept->over = true;
 })) {}
 --INI--
