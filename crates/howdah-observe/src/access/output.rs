@@ -69,6 +69,14 @@ impl Output {
         })
     }
 
+    /// Its name in messages.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Stream(_) => "standard output or error".to_owned(),
+            Self::File(file) => file.options.path.display().to_string(),
+        }
+    }
+
     /// Checks whether an output could be opened. A missing file is not created.
     pub(super) fn check(output: &LogOutput) -> Result<(), OpenError> {
         let LogOutput::File(LogFile { path, .. }) = output else {
@@ -148,8 +156,9 @@ impl RollingFile {
                 empty.insert(file)
             }
         };
-        if std::mem::take(&mut self.torn) {
+        if self.torn {
             file.write_all(b"\n")?;
+            self.torn = false;
             self.size += 1;
         }
         let mut rest = text;

@@ -7,12 +7,13 @@ use super::queue::Queue;
 
 /// Bytes that are collected before they are written.
 const BATCH: usize = 64 << 10;
-/// Minimum time between two messages about dropped lines.
+/// Minimum time between two messages about dropped lines, at first and later: a disk may be full for days.
 const COMPLAIN: Duration = Duration::from_secs(1);
+const COMPLAIN_MAX: Duration = Duration::from_secs(64);
 
 /// Writes until the queue is closed and empty.
 pub(super) fn run(queue: &Queue, mut output: Output) {
-    let mut complaints = LossLog::default();
+    let mut complaints = LossLog::new(output.name());
     let mut text = String::new();
     while let Some(batch) = queue.take() {
         if batch.reopen
@@ -43,8 +44,7 @@ pub(super) fn run(queue: &Queue, mut output: Output) {
         write(queue, &mut output, &mut text, lines, &mut complaints);
         complaints.report_dropped(queue.dropped());
     }
-    complaints.last = None;
-    complaints.report_dropped(queue.dropped());
+    complaints.report_now(queue.dropped());
     queue.end();
 }
 
@@ -55,31 +55,69 @@ fn write(
     lines: u64,
     complaints: &mut LossLog,
 ) {
-    if let Err(error) = output.write(text.as_bytes()) {
-        queue.count_dropped(lines);
-        complaints.cause = Some(error.to_string());
+    if text.is_empty() {
+        return;
+    }
+    match output.write(text.as_bytes()) {
+        Ok(()) => complaints.recover(queue.dropped()),
+        Err(error) => {
+            queue.count_dropped(lines);
+            complaints.cause = Some(error.to_string());
+        }
     }
     text.clear();
 }
 
-/// Reports dropped lines, at most once a second.
-#[derive(Default)]
+/// Reports dropped lines: once a second, and less often while the output cannot be written.
 struct LossLog {
+    output: String,
     last: Option<Instant>,
+    pause: Duration,
     reported: u64,
+    /// The output cannot be written.
     cause: Option<String>,
 }
 
 impl LossLog {
-    fn report_dropped(&mut self, lost: u64) {
-        let soon = self.last.is_some_and(|last| last.elapsed() < COMPLAIN);
-        if lost == self.reported || soon {
+    fn new(output: String) -> Self {
+        Self {
+            output,
+            last: None,
+            pause: COMPLAIN,
+            reported: 0,
+            cause: None,
+        }
+    }
+
+    fn report_dropped(&mut self, dropped: u64) {
+        if self.last.is_none_or(|last| last.elapsed() >= self.pause) {
+            self.report_now(dropped);
+        }
+    }
+
+    fn report_now(&mut self, dropped: u64) {
+        if dropped == self.reported {
             return;
         }
-        let cause = self.cause.take();
-        let cause = cause.as_deref().unwrap_or("the output is too slow");
-        tracing::warn!(target: "howdah", lines = lost - self.reported, "lines of an access log were dropped: {cause}");
-        self.reported = lost;
+        let (output, lines) = (&self.output, dropped - self.reported);
+        if let Some(cause) = &self.cause {
+            tracing::warn!(target: "howdah", output, lines, "lines of an access log were dropped: {cause}; the server tries again with each line");
+            self.pause = (self.pause * 2).min(COMPLAIN_MAX);
+        } else {
+            tracing::warn!(target: "howdah", output, lines, "lines of an access log were dropped: the output is too slow");
+        }
+        self.reported = dropped;
         self.last = Some(Instant::now());
+    }
+
+    /// The output was written.
+    fn recover(&mut self, dropped: u64) {
+        if self.cause.is_none() {
+            return;
+        }
+        self.report_now(dropped);
+        self.cause = None;
+        self.pause = COMPLAIN;
+        tracing::info!(target: "howdah", output = self.output, "an access log is written again");
     }
 }
