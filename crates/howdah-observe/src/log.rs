@@ -42,12 +42,22 @@ pub struct OpenError {
     pub source: io::Error,
 }
 
+/// The part of the server that logs about the log.
+const OWN_TARGET: &str = "howdah";
+
 /// What is logged, its format, and its output.
 pub struct Settings {
     level: Level,
     format: Format,
     colour: bool,
-    output: Mutex<Output>,
+    output: Mutex<LogWriter>,
+}
+
+/// The output, and what it has missed.
+struct LogWriter {
+    output: Output,
+    /// Lines on standard error since the output could not be written, and the first error.
+    missed: Option<(u64, io::Error)>,
 }
 
 impl Settings {
@@ -72,8 +82,72 @@ impl Settings {
             level,
             format: format.unwrap_or(usual),
             colour: is_terminal && std::env::var_os("NO_COLOR").is_none(),
-            output: Mutex::new(output),
+            output: Mutex::new(LogWriter {
+                output,
+                missed: None,
+            }),
         })
+    }
+
+    fn line(&self, metadata: &Metadata<'_>, fields: Fields, now: f64) -> String {
+        let (level, target) = (*metadata.level(), metadata.target());
+        match self.format {
+            Format::Json => json_line(level, target, fields, now),
+            Format::Console => console_line(level, fields, now, self.colour),
+        }
+    }
+
+    /// A line of the log about itself. It is no event, since the log is being written meanwhile.
+    fn own_line(&self, level: Level, message: &str, now: f64) -> String {
+        let fields = Fields {
+            message: message.to_owned(),
+            others: Vec::new(),
+        };
+        match self.format {
+            Format::Json => json_line(level, OWN_TARGET, fields, now),
+            Format::Console => console_line(level, fields, now, self.colour),
+        }
+    }
+
+    /// Writes a line; one that the output rejects goes to standard error.
+    fn write(&self, line: &str, now: f64) {
+        // One line at a time, so that lines of several threads are not mixed. After a panic of a thread here, the
+        // output can still be written to.
+        let mut writer = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let LogWriter { output, missed } = &mut *writer;
+        if let Some((lines, error)) = missed.as_ref() {
+            let note = format!(
+                "{lines} lines of this log went to standard error, because {} could not be written: {error}",
+                output.name()
+            );
+            let note_line = self.own_line(Level::WARN, &note, now);
+            if output.write(note_line.as_bytes()).is_ok() {
+                *missed = None;
+                push_to_tail(Level::WARN, note, now);
+            }
+        }
+        let Err(error) = output.write(line.as_bytes()) else {
+            return;
+        };
+        let mut text = String::new();
+        if missed.is_none() {
+            let note = format!(
+                "the log {} cannot be written: {error}; until it can, its lines go to standard error",
+                output.name()
+            );
+            text = self.own_line(Level::ERROR, &note, now);
+            push_to_tail(Level::ERROR, note, now);
+        }
+        text.push_str(line);
+        missed.get_or_insert((0, error)).0 += 1;
+        // Nothing can be done about a log that cannot be written either.
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+fn push_to_tail(level: Level, message: String, now: f64) {
+    if log_tail::is_enabled() {
+        log_tail::push(now, level_name(level), OWN_TARGET, message, Vec::new());
     }
 }
 
@@ -122,23 +196,13 @@ impl<S: Subscriber> Layer<S> for Settings {
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default()
             .as_secs_f64();
-        let line = match self.format {
-            Format::Json => json_line(event, now),
-            Format::Console => console_line(event, now, self.colour),
-        };
+        let metadata = event.metadata();
         if log_tail::is_enabled() {
             let Fields { message, others } = fields_of(event);
-            let metadata = event.metadata();
             let level = level_name(*metadata.level());
             log_tail::push(now, level, metadata.target(), message, others);
         }
-        // One line at a time, so that lines of several threads are not mixed. After a panic of a thread here, the
-        // output can still be written to.
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        if output.write(line.as_bytes()).is_err() {
-            // Nothing can be done about a log that cannot be written either.
-            let _ = io::stderr().lock().write_all(line.as_bytes());
-        }
+        self.write(&self.line(metadata, fields_of(event), now), now);
     }
 }
 
@@ -204,12 +268,11 @@ fn fields_of(event: &Event<'_>) -> Fields {
     fields
 }
 
-fn json_line(event: &Event<'_>, now: f64) -> String {
-    let fields = fields_of(event);
+fn json_line(level: Level, target: &str, fields: Fields, now: f64) -> String {
     let mut line = format!(
         "{{\"level\":\"{}\",\"ts\":{now:.6},\"logger\":{},\"msg\":{}",
-        level_name(*event.metadata().level()),
-        Value::from(event.metadata().target()),
+        level_name(level),
+        Value::from(target),
         Value::from(fields.message),
     );
     for (name, value) in fields.others {
@@ -243,9 +306,7 @@ fn is_unprintable(character: char) -> bool {
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-fn console_line(event: &Event<'_>, now: f64, colour: bool) -> String {
-    let level = *event.metadata().level();
-    let fields = fields_of(event);
+fn console_line(level: Level, fields: Fields, now: f64, colour: bool) -> String {
     #[expect(clippy::cast_sign_loss, reason = "seconds since 1970")]
     let (seconds, millis) = (now as u64 % 86_400, (now.fract() * 1000.0) as u64);
     let (on, off) = if colour {
@@ -321,9 +382,10 @@ mod tests {
 
     impl<S: Subscriber> Layer<S> for Capture {
         fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+            let (level, target) = (*event.metadata().level(), event.metadata().target());
             let line = match self.1 {
-                Format::Json => json_line(event, 1.5),
-                Format::Console => console_line(event, 1.5, false),
+                Format::Json => json_line(level, target, fields_of(event), 1.5),
+                Format::Console => console_line(level, fields_of(event), 1.5, false),
             };
             self.0.lock().expect("lock").push(line);
         }

@@ -315,6 +315,7 @@ fn the_servers_own_log_goes_to_a_file_after_a_reload() {
     assert!(logged().contains("the configuration was not reloaded"));
 
     // Lines that the file rejects are not lost.
+    server.expect_log("the log /dev/full cannot be written: No space left on device");
     let full = "file /dev/full {\nroll_disabled\n}";
     log_to(&server, full).assert_status(200);
     server
