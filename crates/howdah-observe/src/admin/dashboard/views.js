@@ -347,15 +347,15 @@ function declared({ path, member, file, line }) {
 /** @returns {View} */
 export function leaks() {
 	const table = new Table([
-		{ label: "Pool", text: (leak) => leak.pool, wide: true },
+		{ label: "Where", text: (leak) => leak.path, long: true },
 		{ label: "Kind", text: (leak) => leak.kind },
 		{ label: "Why", text: (leak) => leak.why },
-		{ label: "Where", text: (leak) => leak.path, long: true },
 		{ label: "Value", text: (leak) => leak.value, wide: true },
 		{ label: "Size", text: (leak) => (leak.count === undefined ? "" : `${leak.count_before ?? "–"} → ${leak.count}`), by: (leak) => leak.count ?? -1, number: true, wide: true },
 		{ label: "Declared", text: declared, long: true, wide: true },
 		{ label: "Request", text: (leak) => `${leak.method} ${leak.uri}`, long: true },
-	], { empty: "No leak was found. Set detect_leaks in a worker block, or start with --detect-leaks, to look for state that requests leave behind.", filter: true });
+		{ label: "Pool", text: (leak) => leak.pool, wide: true },
+	], { empty: "No leak was found. Set detect_leaks in a worker block, or start with --detect-leaks, to look for state that requests leave behind.", filter: true, stacked: true });
 	return {
 		element: card("State that requests left behind", table.element),
 		update: (snapshot) => table.update(pools(snapshot).flatMap((pool) => pool.leaks.findings.map((/** @type {any} */ leak) => ({ ...leak, pool: pool.name })))),
