@@ -135,6 +135,8 @@ final class Phpt
         $lines = [];
         $ini = ['display_errors=1', 'html_errors=0', 'log_errors=0', 'error_reporting=-1', 'expose_php=0', 'date.timezone=UTC'];
         $ini[] = 'fatal_error_backtraces=0'; // as before PHP 8.5
+        // OPcache neither caches nor optimizes the files of a test, however late a busy machine starts PHP.
+        $ini[] = 'opcache.file_update_protection=3600';
         foreach ([...$ini, ...$this->extensions, ...$this->lines('INI')] as $directive) {
             $lines[] = 'arg -d';
             $lines[] = 'arg ' . self::encode($directive);
