@@ -281,7 +281,7 @@ fn resolve_response_values(change: &mut HeaderChange, field: &Word) -> Result<()
                 return Err(bad_value(
                     &field.position,
                     format!(
-                        "the value of `{}` has a part of the response that `header_down` does not know",
+                        "the value of `{}` contains a part of the response that `header_down` does not support",
                         field.text
                     ),
                     "write `{rp.status_code}`, or `{rp.header.NAME}` as the whole value; `handle_response` has all",

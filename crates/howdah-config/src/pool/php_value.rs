@@ -136,7 +136,7 @@ fn check(line: &str, position: &Position) -> Result<(), Error> {
     if next.is_some_and(|(name, _)| is_name(name.trim())) {
         return Err(bad_value(
             position,
-            "`\\n` begins no new line in a Caddyfile".into(),
+            "`\\n` does not start a new line in a Caddyfile".into(),
             "write each setting on a line of its own, within the quotes",
         ));
     }

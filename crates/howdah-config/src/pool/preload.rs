@@ -88,7 +88,7 @@ pub(crate) fn applications(
     {
         return Err(conflict(
             format!(
-                "`preload` needs to know the application of the worker `{}`, which is below none of the document roots",
+                "`preload` cannot determine the application of the worker `{}`: its script is not below any document root",
                 pool.file
             ),
             "write the `worker` in the `php_server` of its site",

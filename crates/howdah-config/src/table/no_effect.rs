@@ -9,7 +9,7 @@ pub(crate) struct NameWithoutEffect {
     pub(crate) warning: &'static str,
 }
 
-const PAGES: &str = "the hub has no pages of its own, so there is no demo to look at";
+const PAGES: &str = "the hub has no built-in pages";
 
 const LOGGERS: &str =
     "the server's log has no loggers by Caddy's names, so all of its entries are written";
@@ -17,7 +17,7 @@ const SAMPLING: &str = "every entry is written";
 const KEEPALIVE: &str = "`timeouts { idle … }` closes connections without requests";
 const BUFFERS: &str = "bodies are streamed in both directions";
 const CHAINS: &str = "the chain is the one that the authority sends first";
-const NAMES: &str = "the internal authority has names of its own";
+const NAMES: &str = "the names of the internal authority are fixed";
 const INTERMEDIATE: &str = "the internal authority renews its intermediate certificate itself";
 const IDLE: &str = "`keepalive DURATION` closes connections without requests";
 

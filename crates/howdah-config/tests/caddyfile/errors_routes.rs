@@ -407,7 +407,7 @@ fn upstreams() {
         ),
         (
             "reverse_proxy a:1 {\nheader_down X-A \"a {rp.header.B}\"\n}",
-            "3:13: the value of `X-A` has a part of the response that `header_down` does not know; write \
+            "3:13: the value of `X-A` contains a part of the response that `header_down` does not support; write \
              `{rp.status_code}`, or `{rp.header.NAME}` as the whole value; `handle_response` has all",
         ),
         (

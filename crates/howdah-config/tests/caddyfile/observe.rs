@@ -139,9 +139,7 @@ fn pages_of_a_hub_are_a_warning() {
     for name in ["demo", "ui", "debugger", "playground"] {
         let text = format!(":80 {{\nmercure {{\nanonymous\n{name}\n}}\n}}");
         let warnings = full(&text).expect("valid").warnings;
-        let expected = format!(
-            "`{name}` has no effect: the hub has no pages of its own, so there is no demo to look at"
-        );
+        let expected = format!("`{name}` has no effect: the hub has no built-in pages");
         let found: Vec<_> = warnings.into_iter().map(|one| one.message).collect();
         assert_eq!(found, [expected]);
     }

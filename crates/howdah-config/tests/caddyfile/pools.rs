@@ -332,7 +332,7 @@ fn settings_of_requests_that_cannot_be() {
         ),
         (
             "PHP_ADMIN_VALUE \"a=1 \\n b=2\"",
-            "3:21: `\\n` begins no new line in a Caddyfile; write each setting on a line of its own, within the quotes".into(),
+            "3:21: `\\n` does not start a new line in a Caddyfile; write each setting on a line of its own, within the quotes".into(),
         ),
         (
             "PHP_ADMIN_VALUE disable_functions=exec",

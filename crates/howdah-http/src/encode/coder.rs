@@ -102,7 +102,7 @@ impl Coder {
     fn gzip<T>(&self, body: &[u8], level: u8, then: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
         let mut kept = self.deflate.borrow_mut();
         let level = CompressionLvl::new(level.into())
-            .map_err(|_| io::Error::other("gzip has no such level"))?;
+            .map_err(|_| io::Error::other("unsupported gzip level"))?;
         let Deflate { compressor, output } = kept.get_or_insert_with(|| Deflate {
             compressor: Compressor::new(level),
             output: Vec::new(),

@@ -137,7 +137,7 @@ fn without_a_key_publishing_by_http_is_refused() {
         www().display()
     );
     let server = Server::caddyfile(caddyfile("admin off\ngrace_period 1h", &site)).start();
-    server.expect_log("`demo` has no effect: the hub has no pages of its own");
+    server.expect_log("`demo` has no effect: the hub has no built-in pages");
     subscribe(&server, "topic=t").begin("GET").expect("a head");
     let token = format!("Bearer {TOKEN}");
     for request in [
