@@ -49,6 +49,34 @@ pub(crate) fn applications(
             "remove one of them",
         ));
     }
+    let mut applications = of_classic_pools(config, folder, &conflict)?;
+    applications.extend(config.workers.iter().map(|pool| pool.root.clone()));
+    let first = applications.iter().flatten().next().cloned();
+    let first = first.unwrap_or_else(|| absolute(folder, "."));
+    if applications.iter().flatten().any(|root| *root != first)
+        && let Some(pool) = config.workers.iter().find(|pool| pool.root.is_none())
+    {
+        return Err(conflict(
+            format!(
+                "`preload` cannot determine the application of the worker `{}`: its script is not below any document root",
+                pool.file
+            ),
+            "write the `worker` in the `php_server` of its site",
+        ));
+    }
+    // Pools that no site uses belong to the first application.
+    let applications = applications.into_iter();
+    Ok(applications
+        .map(|root| root.unwrap_or_else(|| first.clone()))
+        .collect())
+}
+
+/// The document roots of the pool of all sites and of each configured pool, if they have requests.
+fn of_classic_pools(
+    config: &Config,
+    folder: &Path,
+    conflict: &dyn Fn(String, &str) -> Error,
+) -> Result<Vec<Option<String>>, Error> {
     let mut applications = vec![None; 1 + config.pools.len()];
     for (pool, root) in Roots::of_classic_pools(config) {
         let known: &mut Option<String> = &mut applications[pool];
@@ -80,25 +108,7 @@ pub(crate) fn applications(
         }
         *known = Some(root);
     }
-    applications.extend(config.workers.iter().map(|pool| pool.root.clone()));
-    let first = applications.iter().flatten().next().cloned();
-    let first = first.unwrap_or_else(|| absolute(folder, "."));
-    if applications.iter().flatten().any(|root| *root != first)
-        && let Some(pool) = config.workers.iter().find(|pool| pool.root.is_none())
-    {
-        return Err(conflict(
-            format!(
-                "`preload` cannot determine the application of the worker `{}`: its script is not below any document root",
-                pool.file
-            ),
-            "write the `worker` in the `php_server` of its site",
-        ));
-    }
-    // Pools that no site uses belong to the first application.
-    let applications = applications.into_iter();
-    Ok(applications
-        .map(|root| root.unwrap_or_else(|| first.clone()))
-        .collect())
+    Ok(applications)
 }
 
 /// A document root.

@@ -68,6 +68,35 @@ pub(crate) fn convert(
     syntax::include(&mut directives, file, files, &mut |line, what, why| {
         lines.push(notes.add(line, what, why));
     })?;
+    let mut upstreams = Upstreams::default();
+    let mut inherited = Vec::new();
+    let mut servers = Vec::new();
+    for directive in in_http(directives) {
+        match directive.name.as_str() {
+            "server" => servers.push(directive),
+            "upstream" => upstreams.add(directive, &mut |line, what, why| {
+                lines.push(notes.add(line, what, why));
+            }),
+            _ if is_silent(&directive) => {}
+            name if is_inherited(name) => inherited.push(directive),
+            _ => lines.push(notes.add(directive.line, &directive.to_string(), "")),
+        }
+    }
+    if servers.is_empty() {
+        return Err(ImportError::Empty {
+            file: file.display().to_string(),
+            reason: "there is no `server` block",
+        });
+    }
+    for server in servers {
+        let site = server::site(&server, &inherited, &upstreams, files, &mut notes);
+        lines.extend(site);
+    }
+    Ok((lines, notes))
+}
+
+/// The directives of `http`: the content of these blocks, and what is outside of them in the file of a site.
+fn in_http(directives: Vec<Directive>) -> Vec<Directive> {
     let mut top = Vec::new();
     for directive in directives {
         if directive.name == "http" {
@@ -89,42 +118,25 @@ pub(crate) fn convert(
             line: 1,
         }];
     }
-    let mut upstreams = Upstreams::default();
-    let mut inherited = Vec::new();
-    let mut servers = Vec::new();
-    for directive in top {
-        match directive.name.as_str() {
-            "server" => servers.push(directive),
-            "upstream" => upstreams.add(directive, &mut |line, what, why| {
-                lines.push(notes.add(line, what, why));
-            }),
-            // The proxy itself decides whether an upstream switches protocols.
-            "map"
-                if directive
-                    .arguments
-                    .first()
-                    .is_some_and(|from| from == "$http_upgrade") => {}
-            name if SILENT.contains(&name) => {}
-            name if settings::OF_SERVER.contains(&name)
-                || settings::is_known(name)
-                || proxy::PROXY.contains(&name)
-                || fastcgi::is_silent(name)
-                || refusal::is_access(name) =>
-            {
-                inherited.push(directive);
-            }
-            _ => lines.push(notes.add(directive.line, &directive.to_string(), "")),
-        }
-    }
-    if servers.is_empty() {
-        return Err(ImportError::Empty {
-            file: file.display().to_string(),
-            reason: "there is no `server` block",
-        });
-    }
-    for server in servers {
-        let site = server::site(&server, &inherited, &upstreams, files, &mut notes);
-        lines.extend(site);
-    }
-    Ok((lines, notes))
+    top
+}
+
+/// Whether a directive of `http` needs nothing in Howdah.
+fn is_silent(directive: &Directive) -> bool {
+    // The proxy itself decides whether an upstream switches protocols.
+    let is_upgrade = directive.name == "map"
+        && directive
+            .arguments
+            .first()
+            .is_some_and(|from| from == "$http_upgrade");
+    is_upgrade || SILENT.contains(&directive.name.as_str())
+}
+
+/// Whether servers inherit this directive of `http`.
+fn is_inherited(name: &str) -> bool {
+    settings::OF_SERVER.contains(&name)
+        || settings::is_known(name)
+        || proxy::PROXY.contains(&name)
+        || fastcgi::is_silent(name)
+        || refusal::is_access(name)
 }
