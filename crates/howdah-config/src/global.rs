@@ -172,16 +172,16 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Supported(
             Entry {
                 name: "log",
-                syntax: "log [default] { … }",
+                syntax: "log [NAME] { … }",
                 default: "",
-                about: "The server's own log.",
-                differs: "One log, without a name.",
-                example: "log {\n\tlevel INFO\n}",
+                about: "The server's own log. One with a NAME other than `default` is a log beside it, with its own \
+                        level, format and output. It has the same entries and those of all sites with a `log`, or \
+                        what `include` and `exclude` select; what it includes is no longer in the default log, and \
+                        in that of a site without options.",
+                differs: "",
+                example: "log requests {\n\tinclude http.log.access\n\toutput file /var/log/howdah/requests.log\n}",
             },
-            |cx, call, draft| {
-                draft.global.log = logs::read_global(cx, call)?;
-                Ok(())
-            },
+            |cx, call, draft| logs::read_global(cx, call, &mut draft.global),
         ),
         Item::Supported(
             Entry {

@@ -152,6 +152,7 @@ fn read_config(
     let mut draft = global::Draft::default();
     cx.read(&global::OPTIONS, &tree.global, &mut draft);
     let mut global = draft.global;
+    logs::global::settle(cx, &mut global);
     if let Some(user) = global.user.take() {
         global.set_user(user);
     }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use howdah_config::model::LogOutput;
+use howdah_config::model::{LogOutput, LoggerFilter, SERVER_LOGGERS};
 use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -20,6 +20,7 @@ use tracing_subscriber::{Registry, reload};
 
 use crate::access;
 use crate::access::output::{self, Output};
+use crate::access::roll::report_bypassing_log;
 use crate::log_tail;
 pub use crate::log_tail::{LogLine, LogPage, enable, tail};
 
@@ -45,11 +46,32 @@ pub struct OpenError {
 /// The part of the server that logs about the log.
 const OWN_TARGET: &str = "howdah";
 
-/// What is logged, its format, and its output.
+/// All logs of the server.
 pub struct Settings {
+    /// The default log is the first.
+    logs: Vec<ServerLog>,
+    /// The most verbose level of all logs.
+    level: Level,
+}
+
+impl Settings {
+    /// Events below the levels of all `logs` are dropped where they occur. The first is the default log, whose level
+    /// [`tail`] has too.
+    pub fn new(logs: Vec<ServerLog>) -> Self {
+        let level = logs.iter().map(|log| log.level).max();
+        Self {
+            logs,
+            level: level.unwrap_or(Level::ERROR),
+        }
+    }
+}
+
+/// What is logged, its format, and its output.
+pub struct ServerLog {
     level: Level,
     format: Format,
     colour: bool,
+    loggers: LoggerFilter,
     output: Mutex<LogWriter>,
 }
 
@@ -60,15 +82,17 @@ struct LogWriter {
     missed: Option<(u64, io::Error)>,
 }
 
-impl Settings {
-    /// Events below `level` are dropped where they occur. Without a `format` it is [`Format::Console`] on a terminal.
+impl ServerLog {
+    /// A log of events from `level` on, of the loggers that `loggers` accepts. Without a `format` it is
+    /// [`Format::Console`] on a terminal.
     ///
     /// # Errors
     /// If the file cannot be opened for appending.
-    pub fn new(
+    pub fn open(
         level: Level,
         format: Option<Format>,
         output: &LogOutput,
+        loggers: LoggerFilter,
     ) -> Result<Self, OpenError> {
         let is_terminal = output::is_terminal(output);
         let usual = if is_terminal {
@@ -76,17 +100,32 @@ impl Settings {
         } else {
             Format::Json
         };
-        let output = Output::open(output, report_error)
+        let output = Output::open(output, report_bypassing_log)
             .map_err(|access::OpenError { path, source }| OpenError { path, source })?;
         Ok(Self {
             level,
             format: format.unwrap_or(usual),
             colour: is_terminal && std::env::var_os("NO_COLOR").is_none(),
+            loggers,
             output: Mutex::new(LogWriter {
                 output,
                 missed: None,
             }),
         })
+    }
+
+    fn accepts(&self, target: &str) -> bool {
+        if self.loggers == LoggerFilter::default() {
+            return true;
+        }
+        let name = logger_name(target);
+        let caddys = SERVER_LOGGERS
+            .iter()
+            .find(|(own, caddys)| *own == name && !caddys.is_empty());
+        match caddys {
+            Some((_, caddys)) => self.loggers.accepts(&[&name, caddys]),
+            None => self.loggers.accepts(&[&name]),
+        }
     }
 
     fn line(&self, metadata: &Metadata<'_>, fields: Fields, now: f64) -> String {
@@ -151,10 +190,13 @@ fn push_to_tail(level: Level, message: String, now: f64) {
     }
 }
 
-/// Bypasses the log, which is being written meanwhile and would wait for itself.
-fn report_error(file: &str, error: &io::Error) {
-    let line = format!("howdah: old logs of {file} cannot be removed: {error}\n");
-    let _ = io::stderr().lock().write_all(line.as_bytes());
+/// The name of a logger in `include` and `exclude`: `howdah.tls` for `howdah::tls` and `howdah_tls`.
+fn logger_name(target: &str) -> String {
+    let name = target.replace("::", ".");
+    match name.strip_prefix("howdah_") {
+        Some(rest) => format!("howdah.{rest}"),
+        None => name,
+    }
 }
 
 /// Changes the log while the program runs.
@@ -197,12 +239,17 @@ impl<S: Subscriber> Layer<S> for Settings {
             .unwrap_or_default()
             .as_secs_f64();
         let metadata = event.metadata();
-        if log_tail::is_enabled() {
+        let is_of_default = |log: &ServerLog| *metadata.level() <= log.level;
+        if log_tail::is_enabled() && self.logs.first().is_some_and(is_of_default) {
             let Fields { message, others } = fields_of(event);
             let level = level_name(*metadata.level());
             log_tail::push(now, level, metadata.target(), message, others);
         }
-        self.write(&self.line(metadata, fields_of(event), now), now);
+        for log in &self.logs {
+            if *metadata.level() <= log.level && log.accepts(metadata.target()) {
+                log.write(&log.line(metadata, fields_of(event), now), now);
+            }
+        }
     }
 }
 
@@ -421,6 +468,32 @@ mod tests {
         assert_eq!(value["pid"], 42);
         assert_eq!(value["text"], "a\"b\n");
         assert_eq!(value["ts"], 1.5);
+    }
+
+    #[test]
+    fn a_log_has_the_loggers_that_it_includes() {
+        let log = |include: &[&str], exclude: &[&str]| {
+            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let loggers = LoggerFilter {
+                include: owned(include),
+                exclude: owned(exclude),
+            };
+            ServerLog::open(Level::INFO, None, &LogOutput::Discard, loggers).expect("a log")
+        };
+        for (include, exclude, target, expected) in [
+            (&[][..], &[][..], "howdah::tls", true),
+            (&["tls"], &[], "howdah::tls", true),
+            (&["tls"], &[], "howdah::php", false),
+            (&["howdah"], &[], "howdah_http::answer::files", true),
+            (&["howdah.htt"], &[], "howdah_http::answer::files", false),
+            (&[], &["http.handlers"], "howdah::proxy", false),
+            (&["howdah.proxy"], &["howdah"], "howdah::proxy", true),
+            (&[], &["frankenphp"], "howdah::pool", false),
+            (&[], &["http.log.access"], "howdah", true),
+        ] {
+            let accepted = log(include, exclude).accepts(target);
+            assert_eq!(accepted, expected, "{include:?} {exclude:?} {target}");
+        }
     }
 
     #[test]

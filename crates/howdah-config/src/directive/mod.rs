@@ -93,9 +93,10 @@ const OWN: &[Item<Scope>] = &[
             if scope.site.is_none() {
                 return Err(only_in_site(call));
             }
-            let log = logs::read_access(cx, call)?;
+            let mut logs = logs::read_access(cx, call)?;
             if let Some(site) = &mut scope.site {
-                let same = |other: &AccessLog| log.name.is_some() && other.name == log.name;
+                let name = logs.first().and_then(|log| log.name.clone());
+                let same = |other: &AccessLog| name.is_some() && other.name == name;
                 if site.access_logs.iter().any(same) {
                     return Err(call.error(
                         ErrorKind::Conflict,
@@ -103,7 +104,7 @@ const OWN: &[Item<Scope>] = &[
                         "rename one of them",
                     ));
                 }
-                site.access_logs.push(log);
+                site.access_logs.append(&mut logs);
             }
             Ok(())
         },

@@ -3,69 +3,19 @@
 use crate::error::Error;
 pub(crate) mod crash_reports;
 pub(crate) mod format;
+pub(crate) mod global;
 pub(crate) mod output;
 
-use crate::model::{AccessLog, LineFormat, LogFormat, LogLevel, LogOptions};
-use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
+use crate::model::{AccessLog, LineFormat, LogFormat, LogLevel, LogOutput};
+use crate::syntax::tree::Word;
+use crate::table::{Call, Context, Entry, Item, Table, bad_value};
+pub(crate) use global::{GLOBAL, read_global};
+
 use format::line_format;
 use output::output;
 
-const SUBDIRECTIVES_HINT: &str = "`log` has `level`, `format` and `output`";
 const ACCESS_HINT: &str = "a `log` of a site has `level`, `format`, `hostnames` and `output`";
-
-/// Names of the block of the global `log`.
-pub(crate) const GLOBAL: Table<LogOptions> = Table {
-    kind: "option of `log`",
-    items: &[
-        Item::Supported(
-            Entry {
-                name: "level",
-                syntax: "level DEBUG|INFO|WARN|ERROR",
-                default: "`INFO`, or `DEBUG` with the global option `debug`",
-                about: "The lowest level that is logged. Case does not matter.",
-                differs: "",
-                example: "level WARN",
-            },
-            |_, call, log| {
-                log.level = Some(level(call)?);
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "format",
-                syntax: "format console|json [{ … }]  or  format filter { wrap console|json … }",
-                default: "`console` on a terminal, otherwise `json`",
-                about: "Format of a log line. Also applies to the access log of sites whose `log` has no `format`, \
-                    with all options and filters.",
-                differs: "Options and filters have no effect on the server's own lines.",
-                example: "format json",
-            },
-            |cx, call, log| {
-                let format = line_format(cx, call)?;
-                log.format = format.encoding;
-                cx.access_format = format;
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "output",
-                syntax: "output stderr|stdout|discard  or  output file PATH [{ … }]",
-                default: "`stderr`",
-                about: "Where the log is written: `file` has the same options as in the access log of a site. A \
-                    line that cannot be written to the file goes to standard error.",
-                differs: "No `net`. Errors that prevent the start are written to standard error.",
-                example: "output stdout",
-            },
-            |cx, call, log| {
-                log.output = output(cx, call)?;
-                Ok(())
-            },
-        ),
-        Item::Unsupported("core", SUBDIRECTIVES_HINT),
-    ],
-};
+const GLOBAL_HINT: &str = "a `log` of the global options selects loggers; a site's `log` is one";
 
 /// Names of the block of a site's `log`.
 pub(crate) const ACCESS: Table<AccessLog> = Table {
@@ -75,7 +25,7 @@ pub(crate) const ACCESS: Table<AccessLog> = Table {
             Entry {
                 name: "output",
                 syntax: "output stderr|stdout|discard  or  output file PATH [{ … }]",
-                default: "`stderr`",
+                default: "`stderr`; of a `log` without options that of the global `log`, and its `level`",
                 about: "Where the lines are written. A separate thread writes them from a bounded queue: a full \
                     disk or a slow reader never delays a request. Dropped lines are counted, and reported in the \
                     server's log.",
@@ -114,7 +64,7 @@ pub(crate) const ACCESS: Table<AccessLog> = Table {
                 example: "level WARN",
             },
             |_, call, log| {
-                log.errors_only = matches!(level(call)?, LogLevel::Warn | LogLevel::Error);
+                log.errors_only = is_for_errors(Some(level(call)?));
                 Ok(())
             },
         ),
@@ -143,48 +93,66 @@ pub(crate) const ACCESS: Table<AccessLog> = Table {
             },
         ),
         Item::Unsupported("no_hostname", ACCESS_HINT),
-        Item::Unsupported("include", ACCESS_HINT),
-        Item::Unsupported("exclude", ACCESS_HINT),
+        Item::Unsupported("include", GLOBAL_HINT),
+        Item::Unsupported("exclude", GLOBAL_HINT),
         Item::Unsupported("core", ACCESS_HINT),
     ],
 };
 
-/// Reads the global `log`.
-pub(crate) fn read_global(cx: &mut Context, call: &Call<'_>) -> Result<LogOptions, Error> {
-    if let Some(name) = call.count(0, 1)?.first()
-        && name.text != "default"
-    {
-        return Err(unsupported(
-            name,
-            "the global log has no other name than `default`; a log of requests belongs in a site",
-        ));
+/// Reads the `log` of a site: its own log, and the global ones that have its lines too.
+pub(crate) fn read_access(cx: &mut Context, call: &Call<'_>) -> Result<Vec<AccessLog>, Error> {
+    let name = call.count(0, 1)?.first();
+    if let Some(name) = name {
+        check_name(name)?;
     }
-    let mut log = LogOptions::default();
-    cx.read(&GLOBAL, call.block.unwrap_or_default(), &mut log);
-    Ok(log)
+    let mut log = AccessLog {
+        name: name.map(|name| name.text.clone()),
+        ..AccessLog::default()
+    };
+    let block = call.block.unwrap_or_default();
+    cx.read(&ACCESS, block, &mut log);
+    if log.format == LineFormat::default() {
+        log.format = cx.logs.line_format.clone();
+    }
+    let logger = log.logger();
+    let globals = &cx.logs;
+    let of_globals = globals.named.iter().filter_map(|other| {
+        let options = &other.options;
+        options.loggers.accepts(&[&logger]).then(|| AccessLog {
+            output: options.output.clone(),
+            format: other.line_format.clone(),
+            errors_only: is_for_errors(options.level),
+            ..log.clone()
+        })
+    });
+    let of_globals: Vec<_> = of_globals.collect();
+    // As in Caddy, lines of a log without options belong to the default one.
+    if block.iter().all(|line| line.name.text == "hostnames") {
+        log.output = if globals.default.loggers.accepts(&[&logger]) {
+            globals.default.output.clone()
+        } else {
+            LogOutput::Discard
+        };
+        log.errors_only = is_for_errors(globals.default.level);
+    }
+    Ok([vec![log], of_globals].concat())
 }
 
-/// Reads the `log` of a site.
-pub(crate) fn read_access(cx: &mut Context, call: &Call<'_>) -> Result<AccessLog, Error> {
-    let name = call.count(0, 1)?.first();
-    if let Some(name) = name
-        && (name.text.is_empty() || name.text.contains(char::is_control))
-    {
+/// Whether a log with this level has only requests that failed.
+fn is_for_errors(level: Option<LogLevel>) -> bool {
+    matches!(level, Some(LogLevel::Warn | LogLevel::Error))
+}
+
+/// Checks the name of a log.
+fn check_name(name: &Word) -> Result<(), Error> {
+    if name.text.is_empty() || name.text.contains(char::is_control) {
         return Err(bad_value(
             &name.position,
             "a log's name is text without control characters".into(),
             "",
         ));
     }
-    let mut log = AccessLog {
-        name: name.map(|name| name.text.clone()),
-        ..AccessLog::default()
-    };
-    cx.read(&ACCESS, call.block.unwrap_or_default(), &mut log);
-    if log.format == LineFormat::default() {
-        log.format = cx.access_format.clone();
-    }
-    Ok(log)
+    Ok(())
 }
 
 fn level(call: &Call<'_>) -> Result<LogLevel, Error> {

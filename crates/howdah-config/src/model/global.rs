@@ -7,7 +7,7 @@ use super::crash_reports::CrashReports;
 use super::https::Https;
 use super::limits::Limits;
 use super::listener::ListenerAddress;
-use super::log::LogOptions;
+use super::log::{LogOptions, LogOutput, NamedLog};
 use super::php::Php;
 use super::user::User;
 
@@ -40,6 +40,8 @@ pub struct Global {
     pub max_connections: Option<usize>,
     /// `log`: the server's own log.
     pub log: LogOptions,
+    /// `log NAME`: logs beside it. What they have of requests is in the access logs of sites.
+    pub named_logs: Vec<NamedLog>,
     /// `admin`: where the server accepts orders and reports its state.
     pub admin: Admin,
     /// A site has `tracing`.
@@ -80,6 +82,12 @@ impl Global {
         let mut own = self.listener_limits.iter();
         own.find(|(address, _)| address == listener)
             .map_or(&self.limits, |(_, limits)| limits)
+    }
+
+    /// Outputs of the server's own log and of the logs beside it.
+    pub fn log_outputs(&self) -> impl Iterator<Item = &LogOutput> {
+        let named = self.named_logs.iter().map(|log| &log.options.output);
+        std::iter::once(&self.log.output).chain(named)
     }
 
     /// All limits, those of individual listeners last.

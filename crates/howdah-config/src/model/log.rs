@@ -156,6 +156,17 @@ pub enum Edit {
     Hash(String),
 }
 
+impl AccessLog {
+    /// The name of its logger.
+    #[must_use]
+    pub fn logger(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{ACCESS_LOGGER}.{name}"),
+            None => ACCESS_LOGGER.to_owned(),
+        }
+    }
+}
+
 impl Filter {
     /// Keeps this number of bits of an address.
     #[must_use]
@@ -182,7 +193,67 @@ pub struct LogOptions {
     pub format: Option<LogFormat>,
     /// Default: standard error.
     pub output: LogOutput,
+    /// `include` and `exclude`: whose entries it has.
+    pub loggers: LoggerFilter,
 }
+
+/// `log NAME { … }` of the global block: a log beside the default one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NamedLog {
+    /// NAME.
+    pub name: String,
+    /// Level, encoding, output and loggers.
+    pub options: LogOptions,
+    /// `format` of the lines of requests.
+    pub line_format: LineFormat,
+}
+
+/// `include` and `exclude`: the loggers whose entries a log has. As in Caddy, a name stands for the loggers below it
+/// too, and the longer one of two that match decides.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LoggerFilter {
+    /// `include`: only these; all, if empty.
+    pub include: Vec<String>,
+    /// `exclude`.
+    pub exclude: Vec<String>,
+}
+
+impl LoggerFilter {
+    /// Whether entries of a logger are included, which may have several names.
+    pub fn accepts(&self, names: &[&str]) -> bool {
+        let longest = |listed: &[String]| {
+            let of = |listed: &String| names.iter().any(|name| is_below(name, listed));
+            let matching = listed.iter().filter(|listed| of(listed));
+            matching.map(String::len).max().unwrap_or(0)
+        };
+        let (accepted, rejected) = (longest(&self.include), longest(&self.exclude));
+        (self.include.is_empty() || accepted > 0) && rejected <= accepted
+    }
+}
+
+/// Whether a logger has this name, or is below the one that has it.
+fn is_below(name: &str, above: &str) -> bool {
+    let rest = name.strip_prefix(above);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Name of the logger of requests: that of a `log NAME` is `http.log.access.NAME`.
+pub const ACCESS_LOGGER: &str = "http.log.access";
+
+/// Loggers of the server's own log, each with its name in Caddy or FrankenPHP, if it has one there.
+pub const SERVER_LOGGERS: &[(&str, &str)] = &[
+    ("howdah", ""),
+    ("howdah.admin", "admin.api"),
+    ("howdah.http", "http"),
+    ("howdah.leaks", ""),
+    ("howdah.mercure", "http.handlers.mercure"),
+    ("howdah.php", "frankenphp"),
+    ("howdah.pool", "frankenphp.pool"),
+    ("howdah.proxy", "http.handlers.reverse_proxy"),
+    ("howdah.tls", "tls"),
+    ("howdah.trace", "http.handlers.tracing"),
+    ("howdah.watch", ""),
+];
 
 /// Levels as Caddy spells them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -61,8 +61,8 @@ pub use limit_value::{LimitUnit, LimitValue};
 pub use limits::{Limits, TrustedProxies};
 pub use listener::{ListenerAddress, UnixSocket};
 pub use log::{
-    AccessLog, DurationFormat, Edit, Filter, LineFormat, LogFile, LogFormat, LogLevel, LogOptions,
-    LogOutput, Roll, TimeFormat,
+    ACCESS_LOGGER, AccessLog, DurationFormat, Edit, Filter, LineFormat, LogFile, LogFormat,
+    LogLevel, LogOptions, LogOutput, LoggerFilter, NamedLog, Roll, SERVER_LOGGERS, TimeFormat,
 };
 pub use map::{Map, MapInput, MapOutput, MapPart, MapRow};
 pub use matcher::Matcher;

@@ -22,8 +22,8 @@ pub(crate) struct Context {
     pub(crate) https: crate::model::Https,
     /// The configuration's own files, which a file server must not send.
     pub(crate) hidden: Vec<String>,
-    /// The `format` of the global `log`.
-    pub(crate) access_format: crate::model::LineFormat,
+    /// The global `log`s.
+    pub(crate) logs: crate::draft::GlobalLogs,
     /// The pools of `roadrunner` read so far, and their positions; without a name until all have been read.
     pub(crate) roadrunner: Vec<(crate::model::RoadRunnerPool, Position)>,
     /// The hubs read so far.
@@ -221,6 +221,7 @@ const REPEATABLE: &[&str] = &[
     "php_admin_ini",
     "pool",
     "servers",
+    "log",
     "worker",
     "match",
     "order",

@@ -11,8 +11,6 @@ pub(crate) struct NameWithoutEffect {
 
 const PAGES: &str = "the hub has no built-in pages";
 
-const LOGGERS: &str =
-    "the server's log has no loggers by Caddy's names, so all of its entries are written";
 const SAMPLING: &str = "every entry is written";
 const KEEPALIVE: &str = "`timeouts { idle … }` closes connections without requests";
 const BUFFERS: &str = "bodies are streamed in both directions";
@@ -32,16 +30,6 @@ pub(crate) const NO_EFFECT: &[NameWithoutEffect] = &[
         kind: "directive",
         name: "push",
         warning: "browsers no longer support server push; PHP can send a `Link` header as 103 Early Hints instead",
-    },
-    NameWithoutEffect {
-        kind: "option of `log`",
-        name: "exclude",
-        warning: LOGGERS,
-    },
-    NameWithoutEffect {
-        kind: "option of `log`",
-        name: "include",
-        warning: LOGGERS,
     },
     NameWithoutEffect {
         kind: "option of `log`",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{config, errors, handler};
+use crate::common::{config, errors, full, handler};
 use howdah_config::model::{
     AccessLog, CrashReports, DurationFormat, Edit, Filter, Handler, LogFile, LogFormat, LogOutput,
     Part, Placeholder, Roll, Template, TimeFormat,
@@ -159,7 +159,8 @@ fn the_servers_own_log_has_the_outputs_of_a_site() {
     let global = |output: &str| config(&format!("{{\nlog {{\n{output}\n}}\n}}\n:80 {{\nlog\n}}"));
     let own = global("output stdout");
     assert_eq!(own.global.log.output, LogOutput::Stdout);
-    assert_eq!(own.sites[0].access_logs[0].output, LogOutput::Stderr);
+    // Requests of a site whose `log` has no options belong to it.
+    assert_eq!(own.sites[0].access_logs[0].output, LogOutput::Stdout);
     assert_eq!(global("level INFO").global.log.output, LogOutput::Stderr);
     let file = global("output file own.log {\nmode 640\n}")
         .global
@@ -199,6 +200,98 @@ fn several_logs_have_names() {
     refused("hostnames *.example.com", "`*.example.com` is not a host");
     let twice = errors(":80 {\nlog a\nlog a\n}");
     assert!(twice[0].contains("have the same name"), "{twice:?}");
+}
+
+/// Outputs and loggers of the access logs of the first site.
+fn access(global: &str, site: &str) -> Vec<(LogOutput, String)> {
+    let config = config(&format!("{{\n{global}\n}}\n:80 {{\n{site}\n}}"));
+    let logs = config.sites[0].access_logs.iter();
+    logs.filter(|log| log.output != LogOutput::Discard)
+        .map(|log| (log.output.clone(), log.logger()))
+        .collect()
+}
+
+#[test]
+fn global_logs_have_requests_of_the_loggers_that_they_include() {
+    use LogOutput::{Stderr, Stdout};
+    let own = |output: LogOutput, name: &str| (output, format!("http.log.access{name}"));
+    let all = "log all {\noutput stdout\n}";
+    assert_eq!(
+        access(all, "log\nlog shop"),
+        [
+            own(Stderr, ""),
+            own(Stdout, ""),
+            own(Stderr, ".shop"),
+            own(Stdout, ".shop")
+        ]
+    );
+    // What another log includes is not in the default one, but in one with its own output.
+    let shop = "log shop {\noutput stdout\ninclude http.log.access.shop\n}";
+    assert_eq!(
+        access(shop, "log\nlog shop {\nhostnames a.example\n}"),
+        [own(Stderr, ""), own(Stdout, ".shop")]
+    );
+    let own_output = "log shop {\noutput stderr\n}";
+    assert_eq!(
+        access(shop, own_output),
+        [own(Stderr, ".shop"), own(Stdout, ".shop")]
+    );
+    // The longer name decides.
+    let most = "log most {\noutput stdout\ninclude http.log\nexclude http.log.access.shop\n}";
+    assert_eq!(
+        access(
+            most,
+            "log shop {\noutput stderr\n}\nlog shops {\noutput stderr\n}"
+        ),
+        [
+            own(Stderr, ".shop"),
+            own(Stderr, ".shops"),
+            own(Stdout, ".shops")
+        ]
+    );
+    assert_eq!(access("log {\nexclude http.log.access\n}", "log"), []);
+    assert_eq!(access(all, "respond x"), []);
+}
+
+#[test]
+fn global_logs_have_names_levels_and_formats() {
+    let text = "{\nlog default {\nlevel ERROR\n}\nlog a {\nlevel WARN\nformat console {\ntime_format wall\n}\n\
+                exclude tls howdah::php\n}\nlog b {\ninclude admin.api\n}\n}\n:80 {\nlog\n}";
+    let config = config(text);
+    let global = &config.global;
+    let names: Vec<_> = global.named_logs.iter().map(|log| &*log.name).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(global.log.loggers.exclude, ["admin.api"]);
+    let a = &global.named_logs[0];
+    assert_eq!(a.options.loggers.exclude, ["tls", "howdah.php"]);
+    assert_eq!(a.options.format, Some(LogFormat::Console));
+    let logs = &config.sites[0].access_logs;
+    assert_eq!(logs.len(), 2);
+    assert!(logs[0].errors_only && logs[1].errors_only);
+    assert_eq!(logs[1].format.time, Some(TimeFormat::Wall));
+    let names = global.log_outputs().count();
+    assert_eq!(names, 3);
+    for (lines, expected) in [
+        (
+            "log\nlog default",
+            "the global log `default` is given twice",
+        ),
+        ("log a\nlog a", "the global log `a` is given twice"),
+        ("log a {\ninclude\n}", "`include` takes at least 1 argument"),
+    ] {
+        let found = errors(&format!("{{\n{lines}\n}}\n:80"));
+        assert!(found[0].contains(expected), "{found:?}");
+    }
+    let text = "{\nlog {\nexclude http.matchers.x http.log tls.x\n}\n}\n:80 {\nlog\n}";
+    let found = full(text).expect("valid").warnings;
+    let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+    let expected = "no logger has the name `http.matchers.x`, so it has no effect here";
+    assert!(found[0].contains(expected), "{found:?}");
+    assert_eq!(found.len(), 2, "{found:?}");
+    refused(
+        "include tls",
+        "a `log` of the global options selects loggers",
+    );
 }
 
 #[test]

@@ -7,7 +7,6 @@ use super::fields::{Fields, Value, fields};
 use super::filter::CompiledFilter;
 use super::time::{duration_text, push_time};
 
-const LOGGER: &str = "http.log.access";
 const MESSAGE: &str = "handled request";
 
 /// The format of a log's lines.
@@ -31,10 +30,7 @@ impl LineEncoder {
             }),
             duration: log.format.duration,
             filters: log.format.filters.iter().map(CompiledFilter::new).collect(),
-            logger: log
-                .name
-                .as_ref()
-                .map_or_else(|| LOGGER.to_owned(), |name| format!("{LOGGER}.{name}")),
+            logger: log.logger(),
         }
     }
 

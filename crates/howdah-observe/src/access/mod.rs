@@ -15,7 +15,7 @@ mod filter;
 mod layout;
 pub(crate) mod output;
 mod queue;
-mod roll;
+pub(crate) mod roll;
 #[cfg(test)]
 mod tests;
 mod time;

@@ -1,9 +1,11 @@
 //! Outputs of logs: a stream, or a file that is rotated.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 use howdah_config::model::{LogFile, LogOutput};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -18,7 +20,7 @@ const FOLDER_MODE: u32 = 0o700;
 /// An open output.
 pub(crate) enum Output {
     Stream(Box<dyn Write + Send>),
-    File(Box<RollingFile>),
+    File(SharedFile),
 }
 
 /// A file with its size.
@@ -31,6 +33,13 @@ pub(crate) struct RollingFile {
     torn: bool,
     rolls: Rolls,
 }
+
+/// A file that has one writer, although several logs of requests and of the server may write to it.
+type SharedFile = Arc<Mutex<RollingFile>>;
+
+/// The open files.
+static OPEN_FILES: LazyLock<Mutex<HashMap<LogFile, Weak<Mutex<RollingFile>>>>> =
+    LazyLock::new(Mutex::default);
 
 pub(crate) fn is_terminal(output: &LogOutput) -> bool {
     match output {
@@ -47,24 +56,11 @@ impl Output {
             LogOutput::Stdout => Self::Stream(Box::new(io::stdout())),
             LogOutput::Discard => Self::Stream(Box::new(io::sink())),
             LogOutput::File(options) => {
-                let path = &options.path;
-                let failed = |source| OpenError {
-                    path: path.clone(),
+                let file = open_shared(options, report_error);
+                Self::File(file.map_err(|source| OpenError {
+                    path: options.path.clone(),
                     source,
-                };
-                let (file, size) = open(options).map_err(failed)?;
-                let mut options = options.clone();
-                // Renaming a device such as /dev/null would remove it for everybody.
-                if !file.metadata().map_err(failed)?.is_file() {
-                    options.roll = None;
-                }
-                Self::File(Box::new(RollingFile {
-                    options,
-                    file: Some(file),
-                    size,
-                    torn: false,
-                    rolls: Rolls::new(report_error),
-                }))
+                })?)
             }
         })
     }
@@ -73,7 +69,7 @@ impl Output {
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Stream(_) => "standard output or error".to_owned(),
-            Self::File(file) => file.options.path.display().to_string(),
+            Self::File(file) => lock(file).options.path.display().to_string(),
         }
     }
 
@@ -93,6 +89,7 @@ impl Output {
         match self {
             Self::Stream(_) => None,
             Self::File(file) => {
+                let file = lock(file);
                 let roll = file.options.roll.as_ref()?;
                 Some(roll.size.saturating_sub(file.size))
             }
@@ -103,7 +100,7 @@ impl Output {
     pub(super) fn reopen(&mut self) -> io::Result<()> {
         match self {
             Self::Stream(_) => Ok(()),
-            Self::File(file) => file.reopen(),
+            Self::File(file) => lock(file).reopen(),
         }
     }
 
@@ -117,12 +114,46 @@ impl Output {
                 stream.write_all(text)?;
                 stream.flush()
             }
-            Self::File(file) => file.write(text),
+            Self::File(file) => lock(file).write(text),
         }
     }
 }
 
+/// A panic of a thread that has written leaves at most an incomplete line.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The file of these options, opened again if it is open.
+fn open_shared(options: &LogFile, report_error: ErrorReporter) -> io::Result<SharedFile> {
+    let mut files = lock(&OPEN_FILES);
+    files.retain(|_, file| file.strong_count() > 0);
+    if let Some(file) = files.get(options).and_then(Weak::upgrade) {
+        lock(&file).reopen()?;
+        return Ok(file);
+    }
+    let file = Arc::new(Mutex::new(RollingFile::open(options, report_error)?));
+    files.insert(options.clone(), Arc::downgrade(&file));
+    Ok(file)
+}
+
 impl RollingFile {
+    fn open(options: &LogFile, report_error: ErrorReporter) -> io::Result<Self> {
+        let (file, size) = open(options)?;
+        let mut options = options.clone();
+        // Renaming a device such as /dev/null would remove it for everybody.
+        if !file.metadata()?.is_file() {
+            options.roll = None;
+        }
+        Ok(Self {
+            options,
+            file: Some(file),
+            size,
+            torn: false,
+            rolls: Rolls::new(report_error),
+        })
+    }
+
     fn reopen(&mut self) -> io::Result<()> {
         let Some(current) = &self.file else {
             return Ok(()); // The next write opens it.

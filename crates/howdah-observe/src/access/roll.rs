@@ -1,7 +1,7 @@
 //! Rotated files: `access-2006-01-02T15-04-05.000.log`, compressed and later removed.
 
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -24,7 +24,7 @@ pub(super) struct Rolls {
     report_error: ErrorReporter,
 }
 
-/// Reports why the old files of a path cannot be processed. Called while the file is written, or by another thread.
+/// Reports why the old files of a path cannot be processed. Called by the thread that processes them.
 pub(crate) type ErrorReporter = fn(&str, &io::Error);
 
 impl Rolls {
@@ -74,9 +74,16 @@ impl Rolls {
         match thread.spawn(clean_up) {
             Ok(tidying) => self.tidying = Some(tidying),
             // Writing lines is more important than removing old files.
-            Err(error) => report_error(&path.to_string_lossy(), &error),
+            // The server's own log may be this file, which is locked here.
+            Err(error) => report_bypassing_log(&path.to_string_lossy(), &error),
         }
     }
+}
+
+/// Reports an error on standard error, while a log is being written and would wait for itself.
+pub(crate) fn report_bypassing_log(file: &str, error: &io::Error) {
+    let line = format!("howdah: old logs of {file} cannot be removed: {error}\n");
+    let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
 impl Drop for Rolls {

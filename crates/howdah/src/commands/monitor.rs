@@ -78,7 +78,7 @@ fn of(config: &Config) -> Grants {
     let of_sites = config.sites.iter().flat_map(|site| &site.access_logs);
     let outputs = of_sites
         .map(|log| &log.output)
-        .chain([&config.global.log.output]);
+        .chain(config.global.log_outputs());
     let logs = outputs.filter_map(|output| match output {
         LogOutput::File(file) => Some(absolute(&file.path)),
         _ => None,

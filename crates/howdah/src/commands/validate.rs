@@ -93,7 +93,8 @@ impl Findings {
     fn logs(&mut self, config: &Config) {
         let of_sites = config.sites.iter().flat_map(|site| &site.access_logs);
         let outputs = of_sites.map(|log| ("access log", &log.output));
-        for (kind, output) in outputs.chain([("log", &config.global.log.output)]) {
+        let of_server = config.global.log_outputs().map(|output| ("log", output));
+        for (kind, output) in outputs.chain(of_server) {
             let Err(access::OpenError { path, source }) = access::check(output) else {
                 continue;
             };

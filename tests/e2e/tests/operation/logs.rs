@@ -325,6 +325,95 @@ fn the_servers_own_log_goes_to_a_file_after_a_reload() {
 }
 
 #[test]
+fn global_logs_have_the_loggers_that_they_include() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = |name: &str| dir.path().join(name);
+    let output = |name: &str| format!("output file {}", file(name).display());
+    let global = format!(
+        "{ON}\nlog shop {{\n{}\ninclude http.log.access.shop\n}}\nlog all {{\n{}\n}}\n\
+         log php {{\n{}\ninclude howdah.php\n}}",
+        output("shop"),
+        output("all"),
+        output("php"),
+    );
+    let site = format!("log shop\nroot * {}\nphp_server", www().display());
+    let server = Server::caddyfile(caddyfile(&global, &site)).start();
+    server
+        .get("/log.php?how=error_log&mark=named")
+        .assert_status(200);
+    let texts = |name: &str, key: &str| {
+        let text = std::fs::read_to_string(file(name)).unwrap_or_default();
+        let lines = text.lines().map(serde_json::from_str);
+        let lines = lines.collect::<Result<Vec<Value>, _>>();
+        let texts = lines.unwrap_or_default().into_iter().filter_map(|line| {
+            let text = line[key].as_str();
+            text.map(str::to_owned)
+        });
+        texts.collect::<Vec<_>>()
+    };
+    let shop = "http.log.access.shop".to_owned();
+    let is_logged = || {
+        texts("shop", "logger") == [shop.clone()]
+            && texts("all", "logger").contains(&shop)
+            && texts("all", "msg").contains(&"error_log named".to_owned())
+            && texts("php", "msg").contains(&"error_log named".to_owned())
+    };
+    assert!(
+        process::wait_until(PATIENCE, is_logged),
+        "{:?} {:?} {:?}",
+        texts("shop", "logger"),
+        texts("all", "msg"),
+        texts("php", "msg"),
+    );
+    let others = texts("php", "logger");
+    assert!(
+        others.iter().all(|name| name == "howdah::php"),
+        "{others:?}"
+    );
+    assert!(texts("all", "logger").contains(&"howdah".to_owned()));
+    // The default log has neither.
+    let log = server.log();
+    assert!(log.containing("error_log named").is_empty());
+    assert!(log.containing("http.log.access").is_empty());
+}
+
+#[test]
+fn requests_in_the_servers_own_log_survive_its_rotation() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("own.log");
+    let config = |output: &str| {
+        let global = format!("{ON}\nlog {{\noutput {output}\n}}");
+        let site = format!("log\nroot * {}\nphp_server", www().display());
+        caddyfile(&global, &site)
+    };
+    let server = Server::caddyfile(config("stderr")).start();
+    let own = server.temp_dir().with_file_name("Caddyfile");
+    let options = "{\nroll_size 4KiB\nroll_uncompressed\nroll_keep 1000\n}";
+    let output = format!("file {} {options}", file.display());
+    std::fs::write(own, config(&output)).expect("written");
+    Admin::of(&server).post("/reload").assert_status(200);
+    for number in 0..60 {
+        let path = format!("/log.php?how=error_log&mark=number_{number}");
+        server.get(&path).assert_status(200);
+    }
+    let count = |text: &str| -> usize {
+        let files = std::fs::read_dir(dir.path()).expect("a directory");
+        let texts = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
+        let lines = |all: String| all.lines().filter(|line| line.contains(text)).count();
+        texts.map(lines).sum()
+    };
+    let is_complete = || count("\"http.log.access\"") == 60 && count("error_log number_") == 60;
+    assert!(
+        process::wait_until(PATIENCE, is_complete),
+        "{} {}",
+        count("\"http.log.access\""),
+        count("error_log number_")
+    );
+    assert!(std::fs::read_dir(dir.path()).expect("a directory").count() > 3);
+    server.stop();
+}
+
+#[test]
 fn old_files_of_the_servers_own_log_that_stay_do_not_stop_it() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("own.log");
