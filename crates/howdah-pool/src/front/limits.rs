@@ -1,5 +1,6 @@
 //! Requests that wait or run too long, or wait too long for their clients.
 
+use std::cell::RefMut;
 use std::time::{Duration, Instant};
 
 use howdah_shm::{Cancel, SlotId, SlotState, WorkerId};
@@ -33,17 +34,7 @@ impl Inner {
         let mut table = self.table.borrow_mut();
         let table = &mut *table;
         let max_wait = self.options.limits.max_wait_time;
-        for waiter in &table.waiting {
-            if now.duration_since(waiter.since) < max_wait {
-                break;
-            }
-            match waiter.state.replace(WaiterState::Expired) {
-                WaiterState::Waiting(Some(waker)) => waker.wake(),
-                WaiterState::Abandoned(_) => self.refuse_orphan(),
-                _ => {}
-            }
-        }
-        table.waiting.retain(|waiter| waiter.is_waiting());
+        self.expire_waiters(table, now);
         let may_spool = self.no_spool.get().is_none_or(|until| until <= now);
         let spool_max = self.options.limits.response_spool.filter(|_| may_spool);
         let held_max = if self.load.is_crowded() {
@@ -62,14 +53,7 @@ impl Inner {
             let Some(slot) = state.slot else { continue };
             match table.shm.slot(slot).map(|status| status.state) {
                 Some(SlotState::Queued) if now.duration_since(state.queued_at) >= max_wait => {
-                    if let Ok(Cancel::Removed) = table.shm.cancel(slot) {
-                        if state.client_disconnected {
-                            self.expire_abandoned();
-                        }
-                        state.end(Err(self.wait_timeout()));
-                        drop(state);
-                        self.on_withdrawal(table, slot);
-                    }
+                    self.withdraw(table, state, slot);
                 }
                 Some(SlotState::Running { worker, .. }) => {
                     let running = RunningRequest {
@@ -92,6 +76,33 @@ impl Inner {
             }
         }
         busy
+    }
+
+    /// Ends requests that have waited for a slot longer than `max_wait_time`.
+    fn expire_waiters(&self, table: &mut Table, now: Instant) {
+        for waiter in &table.waiting {
+            if now.duration_since(waiter.since) < self.options.limits.max_wait_time {
+                break;
+            }
+            match waiter.state.replace(WaiterState::Expired) {
+                WaiterState::Waiting(Some(waker)) => waker.wake(),
+                WaiterState::Abandoned(_) => self.refuse_orphan(),
+                _ => {}
+            }
+        }
+        table.waiting.retain(|waiter| waiter.is_waiting());
+    }
+
+    /// Ends a request that has waited for a worker longer than `max_wait_time`, unless one has just claimed it.
+    fn withdraw(&self, table: &mut Table, mut state: RefMut<'_, ExchangeState>, slot: SlotId) {
+        if let Ok(Cancel::Removed) = table.shm.cancel(slot) {
+            if state.client_disconnected {
+                self.expire_abandoned();
+            }
+            state.end(Err(self.wait_timeout()));
+            drop(state);
+            self.on_withdrawal(table, slot);
+        }
     }
 
     /// Requests a sample of a request that runs longer than `slow_log`.
