@@ -1,15 +1,23 @@
 //! Crash reports of the running server: written and listed.
 
-use std::io;
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
 use std::path::Path;
+use std::time::Duration;
 
 use howdah_config::model::Config;
 use howdah_observe::admin::CrashesError;
 use howdah_pool::{CrashReceiver, CrashReport, CrashSink};
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use crate::crash_folder::CrashFolder;
+
+/// Reports that are kept in memory while the folder cannot be written; the oldest ones are dropped.
+const UNWRITTEN_MAX: usize = 16;
+/// Time between two attempts to write them.
+const RETRY: Duration = Duration::from_secs(5);
 
 /// Clones are the same.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +42,7 @@ impl CrashReports {
             tracing::info!(target: "howdah", "no crash reports are written: neither HOME nor STATE_DIRECTORY is known; name a folder with `crash_reports`");
             return (Self(None), None);
         };
-        match folder.prepare() {
+        match prepare(&folder) {
             Ok(next) => {
                 let (sink, receiver) = CrashSink::new(next);
                 let destination = Destination {
@@ -67,21 +75,29 @@ impl CrashReports {
         let Some(Destination { folder, server, .. }) = self.0 else {
             return;
         };
-        while let Some(mut report) = receiver.recv().await {
-            report.server.clone_from(&server);
-            let own = folder.clone();
-            let written = spawn_blocking(move || {
-                let written = own.write(&mut report);
-                (report, written)
-            });
-            if let Ok((report, written)) = written.await {
-                log(&report, &written, &folder);
+        let mut unwritten = Unwritten::new(folder);
+        loop {
+            let next = if unwritten.reports.is_empty() {
+                Ok(receiver.recv().await)
+            } else {
+                timeout(RETRY, receiver.recv()).await
+            };
+            match next {
+                Ok(Some(mut report)) => {
+                    report.server.clone_from(&server);
+                    // Earlier ones first, so that reports are in order.
+                    unwritten.retry().await;
+                    unwritten.write(report).await;
+                }
+                Ok(None) => break,
+                Err(_) => unwritten.retry().await,
             }
             let dropped = receiver.take_dropped();
             if dropped > 0 {
                 tracing::warn!(target: "howdah::pool", dropped, "crash reports were dropped: processes crash faster than reports are written");
             }
         }
+        unwritten.retry().await;
     }
 
     /// All reports, without their details.
@@ -111,6 +127,86 @@ impl CrashReports {
         let on = self.0.as_ref().ok_or(CrashesError::Off)?;
         Ok(on.folder.clone())
     }
+}
+
+/// Prepares the folder; returns the number of the next report. A disk that is full now may have room at the next crash.
+fn prepare(folder: &CrashFolder) -> io::Result<u64> {
+    match folder.prepare() {
+        Err(error) if is_full(&error) => {
+            let path = folder.path().display();
+            tracing::warn!(target: "howdah", folder = %path, "crash reports cannot be written now: {error}; the server tries again at each crash");
+            // The first free one is looked up when a report is written.
+            Ok(1)
+        }
+        prepared => prepared,
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    )
+}
+
+/// Reports that could not be written yet, the oldest first.
+struct Unwritten {
+    folder: CrashFolder,
+    reports: VecDeque<CrashReport>,
+}
+
+impl Unwritten {
+    fn new(folder: CrashFolder) -> Self {
+        Self {
+            folder,
+            reports: VecDeque::new(),
+        }
+    }
+
+    /// Writes a report, or keeps it for the next attempt.
+    async fn write(&mut self, report: CrashReport) {
+        let Some((report, written)) = self.attempt(report).await else {
+            return;
+        };
+        let is_kept = written.as_ref().is_err_and(may_succeed_later);
+        log(&report, &written, &self.folder, is_kept);
+        if !is_kept {
+            return;
+        }
+        if self.reports.len() == UNWRITTEN_MAX {
+            self.reports.pop_front();
+        }
+        self.reports.push_back(report);
+    }
+
+    /// Writes those that can be written now.
+    async fn retry(&mut self) {
+        while let Some(report) = self.reports.pop_front() {
+            let Some((report, written)) = self.attempt(report).await else {
+                continue;
+            };
+            if written.is_err() {
+                self.reports.push_front(report);
+                return;
+            }
+            log(&report, &written, &self.folder, false);
+        }
+    }
+
+    /// `None` if the attempt panicked.
+    async fn attempt(&self, mut report: CrashReport) -> Option<(CrashReport, io::Result<()>)> {
+        let folder = self.folder.clone();
+        let attempt = spawn_blocking(move || {
+            let written = folder.write(&mut report);
+            (report, written)
+        });
+        attempt.await.ok()
+    }
+}
+
+/// Whether the cause may end without a restart. A report above `max_size` stays too large.
+fn may_succeed_later(error: &io::Error) -> bool {
+    error.kind() != ErrorKind::Other
 }
 
 /// Distinguishes servers that share a folder: the Caddyfile, else the addresses.
@@ -155,7 +251,7 @@ pub(crate) fn summary(report: &CrashReport) -> Value {
     })
 }
 
-fn log(report: &CrashReport, written: &io::Result<()>, folder: &CrashFolder) {
+fn log(report: &CrashReport, written: &io::Result<()>, folder: &CrashFolder, is_kept: bool) {
     let (pool, worker, pid) = (
         &*report.process.pool,
         report.process.worker,
@@ -168,7 +264,12 @@ fn log(report: &CrashReport, written: &io::Result<()>, folder: &CrashFolder) {
         }
         Err(error) => {
             let folder = folder.path().display();
-            tracing::warn!(target: "howdah::pool", pool, worker, pid, folder = %folder, "{cause}; its report was not written: {error}");
+            let later = if is_kept {
+                "; it stays in memory until the folder can be written"
+            } else {
+                ""
+            };
+            tracing::warn!(target: "howdah::pool", pool, worker, pid, folder = %folder, "{cause}; its report was not written: {error}{later}");
         }
     }
 }

@@ -54,7 +54,7 @@ const HANDLER: &str = r#"
             crash();
             break;
         case 'clear':
-            unlink(sys_get_temp_dir() . '/filler');
+            array_map('unlink', glob(sys_get_temp_dir() . '/{,disk/}fill*', GLOB_BRACE));
             break;
         case 'stuck':
             file_put_contents($_GET['gate'] . '.in', 'x', FILE_APPEND);
@@ -512,8 +512,9 @@ fn a_folder_that_cannot_be_created_does_not_prevent_serving() {
         .assert(1, "no crash reports are written");
 }
 
+/// A report that the disk has no room for is written when it has.
 #[test]
-fn a_full_disk_costs_the_report_alone() {
+fn a_full_disk_delays_the_report_and_no_request() {
     let Some(disk) = small_disk() else { return };
     let www = Www::new();
     let server = builder(&www, "crash_reports {tmp}/reports", None)
@@ -524,16 +525,42 @@ fn a_full_disk_costs_the_report_alone() {
     let admin = Admin::of(&server);
     crash(&server, 1, "do=segv");
     server.expect_log("its report was not written: No space left on device");
-    server
-        .send(&Request::new("POST", "/?do=fill"))
-        .assert_status(502);
-    server.wait_log("its report was not written");
+    for query in ["do=fill", "do=segv"] {
+        server
+            .send(&Request::new("POST", format!("/?{query}")))
+            .assert_status(502);
+    }
+    let rejected = || {
+        let lines = server.log().containing("its report was not written");
+        lines.len() == 2
+    };
+    assert!(process::wait_until(PATIENCE, rejected));
     server.get("/").assert(200, "served");
     assert_eq!(numbers(&admin), [1]);
     server.get("/?do=clear").assert(200, "served");
-    crash(&server, 3, "do=segv");
-    assert_eq!(numbers(&admin), [3, 1]);
-    assert_eq!(report(&admin, 1)["signal"]["name"], "SIGSEGV");
+    // Without another crash.
+    written(&server, 3);
+    assert_eq!(numbers(&admin), [3, 2, 1]);
+    assert_eq!(report(&admin, 2)["signal"]["name"], "SIGSEGV");
+}
+
+#[test]
+fn a_disk_that_is_full_at_the_start_does_not_prevent_later_reports() {
+    let Some(mut disk) = small_disk() else { return };
+    // Without a free inode no file can be created. The rest of the server has room.
+    disk[5] = "mkdir \"$TMPDIR/disk\" && \
+               mount -t tmpfs -o size=1m,nr_inodes=32,mode=777 tmpfs \"$TMPDIR/disk\" && \
+               for i in $(seq 32); do touch \"$TMPDIR/disk/fill$i\" 2>/dev/null; done; exec \"$0\" \"$@\"";
+    let www = Www::new();
+    let server = builder(&www, "crash_reports {tmp}/disk/reports", None)
+        .through(disk)
+        .keeps_files()
+        .start();
+    allow_crashes(&server);
+    server.expect_log("crash reports cannot be written now: No space left on device");
+    server.get("/?do=clear").assert(200, "served");
+    crash(&server, 1, "do=segv");
+    assert_eq!(numbers(&Admin::of(&server)), [1]);
 }
 
 /// A report above the limit on the size of files (`RLIMIT_FSIZE`) does not end the server.
