@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use howdah_testkit::log::LogLine;
-use howdah_testkit::{PATIENCE, Request, Server, process};
+use howdah_testkit::{PATIENCE, Request, Server, Www, process};
 use howdah_tests::admin::{Admin, ON};
-use howdah_tests::{caddyfile, www};
+use howdah_tests::{caddyfile, encode, small_disk, www};
 use serde_json::Value;
 
 fn server() -> Server {
@@ -247,6 +247,73 @@ fn a_full_disk_loses_lines_and_no_request() {
             .contains("howdah_log_lines_lost_total 20\n")
     };
     assert!(process::wait_until(PATIENCE, counted));
+}
+
+/// The script fills the disk and makes room again.
+#[test]
+fn logs_continue_when_a_full_disk_has_room_again() {
+    let Some(disk) = small_disk() else { return };
+    let script = "<?php
+        $filler = sys_get_temp_dir() . '/filler';
+        match ($_GET['do'] ?? '') {
+            'fill' => @file_put_contents($filler, str_repeat('x', 2 << 20)),
+            'clear' => unlink($filler),
+            'copy' => copy(sys_get_temp_dir() . $_GET['from'], $_GET['to']),
+            'log' => error_log(str_repeat('x', 2000)),
+            default => null,
+        };
+        echo 'served';";
+    let www = Www::new().file("index.php", script);
+    let text = |output: &str, folder: &str| {
+        let root = www.path().display();
+        let site =
+            format!("log {{\noutput file {folder}/access.log\n}}\nroot * {root}\nphp_server");
+        caddyfile(&format!("{ON}\nlog {{\noutput {output}\n}}"), &site)
+    };
+    let server = Server::caddyfile(text("stderr", "{tmp}"))
+        .through(disk)
+        .keeps_files()
+        .start();
+    let folder = server.temp_dir().display().to_string();
+    let file = server.temp_dir().with_file_name("Caddyfile");
+    let own = format!("file {folder}/own.log");
+    std::fs::write(file, text(&own, &folder)).expect("written");
+    Admin::of(&server).post("/reload").assert_status(200);
+    let send = |query: &str| server.get(&format!("/?{query}")).assert(200, "served");
+    let copied = |name: &str| {
+        let to = www.path().join("copy");
+        send(&format!("do=copy&from=/{name}&to={}", encode(&to)));
+        std::fs::read_to_string(to).unwrap_or_default()
+    };
+    let until = |name: &str, text: &str| {
+        let written = || copied(name).contains(text);
+        assert!(process::wait_until(PATIENCE, written), "{}", copied(name));
+    };
+    send("do=fill");
+    let full = "own.log cannot be written: No space left on device";
+    server.expect_log(full);
+    server.allow_log("lines of an access log were dropped: No space left on device");
+    // The files still have the rest of a page.
+    let is_full = |text: &str| {
+        send(&format!("do=log&pad={}", "x".repeat(2000)));
+        !server.log().containing(text).is_empty()
+    };
+    assert!(process::wait_until(PATIENCE, || is_full(full)));
+    let dropped = "lines of an access log were dropped";
+    assert!(process::wait_until(PATIENCE, || is_full(dropped)));
+    assert_eq!(server.log().containing(full).len(), 1);
+
+    send("do=clear");
+    until("access.log", "do=clear");
+    until("own.log", "went to standard error, because");
+    until("own.log", "an access log is written again");
+    for name in ["access.log", "own.log"] {
+        let text = copied(name);
+        let torn = text
+            .lines()
+            .filter(|line| serde_json::from_str::<Value>(line).is_err());
+        assert!(torn.count() <= 1, "{text}");
+    }
 }
 
 #[test]
