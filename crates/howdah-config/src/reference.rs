@@ -4,9 +4,9 @@ use std::fmt::{self, Write as _};
 
 use crate::directive::tls::{ACME, CLIENT_AUTH, INTERNAL, TLS};
 use crate::directive::{
-    COPY_RESPONSE, COPY_RESPONSE_HEADERS, DIRECTIVES, ENCODE, ERROR, FILE_SERVER, FORWARD_AUTH,
-    HEADER, HOT_RELOAD, INTERCEPT, LB_POLICY, PHP_FASTCGI, PHP_SERVER, REQUEST_BODY, RESPOND,
-    RESPONSE, REVERSE_PROXY, TRANSPORT, TRY_FILES,
+    BROWSE, COPY_RESPONSE, COPY_RESPONSE_HEADERS, DIRECTIVES, ENCODE, ERROR, FILE_SERVER,
+    FORWARD_AUTH, HEADER, HOT_RELOAD, INTERCEPT, LB_POLICY, PHP_FASTCGI, PHP_SERVER, REQUEST_BODY,
+    RESPOND, RESPONSE, REVERSE_PROXY, TRANSPORT, TRY_FILES,
 };
 use crate::directive::{mercure, observe, roadrunner};
 use crate::https::options::ON_DEMAND;
@@ -181,6 +181,7 @@ fn write_page(page: &mut String) -> fmt::Result {
         "\n### `php`\n\nThe same as `php_server`, without `index`, `try_files` and `file_server`.\n",
     )?;
     section(page, "`file_server`", &FILE_SERVER)?;
+    section(page, "`browse`", &BROWSE)?;
     page.write_str("\n## Matchers\n")?;
     section(page, "", &MATCHERS)?;
     section(page, "`file` (matcher)", &FILE)?;
@@ -499,6 +500,9 @@ mod tests {
             hub(&nest("php_server")(&nest("hot_reload")(inner)))
         });
         check(&FILE_SERVER, |inner| site(&nest("file_server")(inner)));
+        check(&BROWSE, |inner| {
+            site(&nest("file_server")(&nest("browse")(inner)))
+        });
         check(&MATCHERS, |inner| site(&nest("@a")(inner)));
         check(&FILE, |inner| site(&nest("@a file")(inner)));
     }

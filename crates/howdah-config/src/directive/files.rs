@@ -4,11 +4,12 @@ use super::scope::{Scope, route};
 use crate::error::Error;
 use crate::matcher;
 use crate::model::{
-    FileServer, Handler, Matcher, Part, Placeholder, Symlinks, Template, TryFiles, TryPolicy,
+    Browse, BrowseOrder, FileServer, Handler, Matcher, Part, Placeholder, Symlinks, Template,
+    TryFiles, TryPolicy,
 };
 use crate::syntax::tree::Word;
 use crate::table::template::{literal, template};
-use crate::table::value::status;
+use crate::table::value::{number, status};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 
 /// Names of the block of `file_server`.
@@ -72,20 +73,21 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
         Item::Supported(
             Entry {
                 name: "browse",
-                syntax: "browse",
+                syntax: "browse [{ … }]",
                 default: "off",
                 about: "Lists folders that have no index file, as HTML, or as JSON for clients that ask \
-                        for it by `Accept`. `?sort=name|size|time` and `?order=asc|desc` sort the list, `?offset=N` and \
+                        for it by `Accept`. `?sort=name|namedirfirst|size|time` and `?order=asc|desc` sort the list, `?offset=N` and \
                         `?limit=N` take a part of it.",
-                differs: "No custom template, and no options.",
-                example: "browse",
+                differs: "No custom template.",
+                example: "browse {\n\tsort time desc\n}",
             },
-            |_, call, files| {
+            |cx, call, files| {
                 if let [word, ..] = call.count(0, 1)? {
                     return Err(unsupported(word, "the list has one form"));
                 }
-                call.no_block()?;
-                files.browse = true;
+                let mut browse = Browse::default();
+                cx.read(&BROWSE, call.block.unwrap_or_default(), &mut browse);
+                files.browse = Some(browse);
                 Ok(())
             },
         ),
@@ -139,6 +141,63 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
         ),
         Item::Unsupported("etag_file_extensions", ""),
         Item::Unsupported("fs", ""),
+    ],
+};
+
+/// Names of the block of `browse`.
+pub(crate) const BROWSE: Table<Browse> = Table {
+    kind: "option of `browse`",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "sort",
+                syntax: "sort name|namedirfirst|size|time [asc|desc]",
+                default: "`namedirfirst asc`",
+                about: "The order of a list, unless the query has one: by name, by name with folders first, by size \
+                        or by time.",
+                differs: "",
+                example: "sort time desc",
+            },
+            |_, call, browse| {
+                let words = call.arguments(1, 2)?;
+                browse.order = BrowseOrder::named(&words[0].text).ok_or_else(|| {
+                    let message = format!("a list cannot be sorted by `{}`", words[0].text);
+                    let hint = "write `name`, `namedirfirst`, `size` or `time`";
+                    bad_value(&words[0].position, message, hint)
+                })?;
+                browse.is_descending = match words.get(1).map(|word| &*word.text) {
+                    None | Some("asc") => false,
+                    Some("desc") => true,
+                    Some(other) => {
+                        let message = format!("`{other}` is not a direction");
+                        return Err(bad_value(
+                            &words[1].position,
+                            message,
+                            "write `asc` or `desc`",
+                        ));
+                    }
+                };
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "file_limit",
+                syntax: "file_limit NUMBER",
+                default: "`10000`",
+                about: "Maximum number of entries of a list; a folder with more is listed in part.",
+                differs: "",
+                example: "file_limit 500",
+            },
+            |_, call, browse| {
+                browse.limit = number(call, 1)?;
+                Ok(())
+            },
+        ),
+        Item::Unsupported(
+            "reveal_symlinks",
+            "a list has the names of links, and their targets remain private",
+        ),
     ],
 };
 
@@ -202,7 +261,7 @@ pub(crate) fn file_server(
     let browse = rest.first().is_some_and(|word| word.text == "browse");
     super::reject_extra(call, &rest[usize::from(browse)..])?;
     let mut files = FileServer {
-        browse,
+        browse: browse.then(Browse::default),
         ..FileServer::default()
     };
     cx.read(&FILE_SERVER, call.block.unwrap_or_default(), &mut files);

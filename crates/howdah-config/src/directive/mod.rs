@@ -32,7 +32,7 @@ mod uri_query;
 
 pub(crate) use copy_response::{COPY_RESPONSE, COPY_RESPONSE_HEADERS};
 pub(crate) use encode::{ENCODE, RESPONSE};
-pub(crate) use files::{FILE_SERVER, TRY_FILES};
+pub(crate) use files::{BROWSE, FILE_SERVER, TRY_FILES};
 pub(crate) use forward_auth::FORWARD_AUTH;
 pub(crate) use header::HEADER;
 pub(crate) use hot_reload::HOT_RELOAD;
@@ -274,10 +274,12 @@ const OWN: &[Item<Scope>] = &[
     Item::Supported(
         Entry {
             name: "redir",
-            syntax: "redir [MATCHER] TO [permanent|temporary|CODE]",
+            syntax: "redir [MATCHER] TO [permanent|temporary|html|CODE]",
             default: "`temporary`",
-            about: "Redirects the client: `temporary` is 302, `permanent` 301; CODE is 3xx or 401.",
-            differs: "No `html`, and no placeholder for CODE.",
+            about: "Redirects the client: `temporary` is 302, `permanent` 301; CODE is 3xx or 401. `html` sends a page \
+                    with status 200 that leads browsers there, and has a link for others.",
+            differs: "No placeholder for CODE. The page of `html` has no script, and values of placeholders are \
+                      escaped in it.",
             example: "redir /old /new permanent",
         },
         respond::redir,

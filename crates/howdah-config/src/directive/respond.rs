@@ -5,7 +5,6 @@ use crate::error::{Error, ErrorKind};
 use crate::model::{Handler, Status, Template};
 use crate::syntax::tree::Word;
 use crate::table::template::template;
-use crate::table::unsupported;
 use crate::table::value::status;
 use crate::table::{Call, Context, Entry, Item, Table};
 
@@ -108,12 +107,8 @@ pub(crate) fn redir(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
             match code.text.as_str() {
                 "permanent" => 301,
                 "temporary" => 302,
-                "html" => {
-                    return Err(unsupported(
-                        code,
-                        "browsers follow `redir TO` too; `respond` with HTML sends a page",
-                    ));
-                }
+                // As in Caddy, clients that read no HTML are not redirected.
+                "html" => 200,
                 "401" => 401,
                 text => status(code, text, 300..=399)?,
             },

@@ -43,8 +43,8 @@ pub struct FileServer {
     /// `precompressed`: codings of files next to a file that are sent in its place, the preferred
     /// first. Default none.
     pub precompressed: Vec<ContentCoding>,
-    /// `browse`: folders without an index file are listed. Default false.
-    pub browse: bool,
+    /// `browse`: folders without an index file are listed.
+    pub browse: Option<Browse>,
     /// `pass_thru`: the next handler gets requests for missing files. Default false.
     pub pass_thru: bool,
     /// `disable_canonical_uris` sets this to false: a folder's path gets no slash, and a file's
@@ -63,11 +63,57 @@ impl Default for FileServer {
             index: vec!["index.html".into(), "index.txt".into()],
             hide: Vec::new(),
             precompressed: Vec::new(),
-            browse: false,
+            browse: None,
             pass_thru: false,
             canonical: true,
             symlinks: Symlinks::default(),
             status: Status::Default,
+        }
+    }
+}
+
+/// `browse { sort … file_limit … }`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Browse {
+    /// `sort`.
+    pub order: BrowseOrder,
+    /// `sort ORDER desc`. Default false.
+    pub is_descending: bool,
+    /// `file_limit`: maximum number of entries; a folder with more is listed in part. Default 10,000.
+    pub limit: usize,
+}
+
+impl Default for Browse {
+    fn default() -> Self {
+        Self {
+            order: BrowseOrder::default(),
+            is_descending: false,
+            limit: 10_000,
+        }
+    }
+}
+
+/// The order of a list of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(missing_docs, reason = "the names are the documentation")]
+pub enum BrowseOrder {
+    Name,
+    #[default]
+    NameDirectoriesFirst,
+    Size,
+    Time,
+}
+
+impl BrowseOrder {
+    /// The order with this name in `sort` and in a query.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "name" => Some(Self::Name),
+            "namedirfirst" => Some(Self::NameDirectoriesFirst),
+            "size" => Some(Self::Size),
+            "time" => Some(Self::Time),
+            _ => None,
         }
     }
 }

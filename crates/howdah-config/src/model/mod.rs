@@ -49,7 +49,7 @@ pub use crash_reports::CrashReports;
 pub use expression::{
     Comparison, Expression, Network, NetworkError, Operand, Protocol, Regexp, TextTest,
 };
-pub use files::{FileServer, Symlinks, TryFiles, TryPolicy};
+pub use files::{Browse, BrowseOrder, FileServer, Symlinks, TryFiles, TryPolicy};
 pub use global::{Global, HostMetrics, MAX_CONNECTIONS};
 pub use https::{
     Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, ExternalAccount, Https,

@@ -48,7 +48,7 @@ pub enum Handler {
     Redirect {
         /// Location.
         to: Template,
-        /// 3xx, or 401 (Caddy allows it).
+        /// 3xx, or 401 (Caddy allows it); 200 is an HTML page that leads there.
         status: u16,
     },
     /// `rewrite TO`: a new path and query; a `?` in it replaces the query.

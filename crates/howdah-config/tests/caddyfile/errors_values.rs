@@ -166,8 +166,16 @@ fn values_are_checked() {
             "3:8: `transform` is not supported in this version; it is a plugin of Caddy; formats are `console` and `json`",
         ),
         (
-            "redir /a /b html",
-            "2:13: `html` is not supported in this version; browsers follow `redir TO` too; `respond` with HTML sends a page",
+            "file_server {\nbrowse {\nsort age\n}\n}",
+            "4:6: a list cannot be sorted by `age`; write `name`, `namedirfirst`, `size` or `time`",
+        ),
+        (
+            "file_server {\nbrowse {\nsort size down\n}\n}",
+            "4:11: `down` is not a direction; write `asc` or `desc`",
+        ),
+        (
+            "file_server {\nbrowse {\nreveal_symlinks\n}\n}",
+            "4:1: `reveal_symlinks` is not supported in this version; a list has the names of links, and their targets remain private",
         ),
         (
             "request_body {\nset text\n}",

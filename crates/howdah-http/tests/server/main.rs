@@ -14,6 +14,7 @@ mod files;
 mod forward_auth;
 mod http2;
 mod http3;
+mod lists;
 mod maps;
 mod names;
 mod protocol;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, UNIX_EPOCH};
 
+use howdah_config::model::{Browse, BrowseOrder};
 use howdah_observe::access::rfc3339;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
@@ -13,14 +14,11 @@ use super::links::Links;
 use super::open::descriptor;
 use super::request::FileRequest;
 use crate::answer::files::job::FileJob;
-use crate::message::page;
+use crate::message::page::{self, escape};
 use crate::message::path;
 use crate::message::path::{from_disk, on_disk, readable};
 use crate::message::reply;
 use crate::message::response::Content;
-
-/// Entries of a list; a folder with more is listed in part.
-const ENTRIES_MAX: usize = 10_000;
 
 struct Entry {
     name: String,
@@ -34,6 +32,7 @@ struct Entry {
 /// Lists the folder `full`, which ends in a slash.
 pub(super) async fn list(
     job: &FileJob,
+    browse: Browse,
     full: String,
     file_request: FileRequest<'_>,
 ) -> Response<Content> {
@@ -50,7 +49,7 @@ pub(super) async fn list(
     let (policy, root) = (links.policy.clone(), links.root);
     let read = tokio::task::spawn_blocking(move || {
         let policy = &policy;
-        read(&folder, Links { policy, root })
+        read(&folder, browse.limit, Links { policy, root })
     })
     .await;
     let mut entries = match read {
@@ -66,7 +65,7 @@ pub(super) async fn list(
         let path = format!("{}{}", &full[prefix.len()..], entry.name);
         !job.options.hides(prefix, &path)
     });
-    let entries = select(&mut entries, &query);
+    let entries = select(&mut entries, browse, &query);
     let (kind, text) = if json {
         ("application/json", as_json(entries))
     } else {
@@ -84,7 +83,7 @@ pub(super) async fn list(
     response
 }
 
-fn read(folder: &str, links: Links<'_>) -> std::io::Result<Vec<Entry>> {
+fn read(folder: &str, limit: usize, links: Links<'_>) -> std::io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     // Through the descriptor, whose path was checked.
     let checked = (!links.policy.follows_all()).then(|| descriptor(folder, links));
@@ -93,7 +92,7 @@ fn read(folder: &str, links: Links<'_>) -> std::io::Result<Vec<Entry>> {
         .as_ref()
         .map(|folder| format!("/proc/self/fd/{}", folder.as_raw_fd()));
     let folder = on_disk(by_descriptor.as_deref().unwrap_or(folder));
-    for entry in std::fs::read_dir(&*folder)?.take(ENTRIES_MAX) {
+    for entry in std::fs::read_dir(&*folder)?.take(limit) {
         let entry = entry?;
         let is_symlink = entry.file_type().is_ok_and(|kind| kind.is_symlink());
         if is_symlink && !links.policy.follows(&entry.path()) {
@@ -119,20 +118,28 @@ fn read(folder: &str, links: Links<'_>) -> std::io::Result<Vec<Entry>> {
 }
 
 /// The entries that the query selects, in its order.
-fn select<'e>(entries: &'e mut [Entry], query: &str) -> &'e [Entry] {
+fn select<'e>(entries: &'e mut [Entry], browse: Browse, query: &str) -> &'e [Entry] {
     let value = |name: &str| {
         let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         pairs
             .find(|(known, _)| *known == name)
             .map(|(_, value)| value)
     };
-    let by_name = |entry: &Entry| (!entry.is_directory, entry.name.to_lowercase());
-    match value("sort") {
-        Some("size") => entries.sort_by_key(|entry| (entry.size, by_name(entry))),
-        Some("time") => entries.sort_by_key(|entry| (entry.modified, by_name(entry))),
-        _ => entries.sort_by_cached_key(by_name),
+    let order = value("sort").and_then(BrowseOrder::named);
+    let by_name = |entry: &Entry| entry.name.to_lowercase();
+    let by_kind = |entry: &Entry| (!entry.is_directory, by_name(entry));
+    match order.unwrap_or(browse.order) {
+        BrowseOrder::Size => entries.sort_by_key(|entry| (entry.size, by_kind(entry))),
+        BrowseOrder::Time => entries.sort_by_key(|entry| (entry.modified, by_kind(entry))),
+        BrowseOrder::Name => entries.sort_by_cached_key(by_name),
+        BrowseOrder::NameDirectoriesFirst => entries.sort_by_cached_key(by_kind),
     }
-    if value("order") == Some("desc") {
+    let is_descending = match value("order") {
+        Some("desc") => true,
+        Some("asc") => false,
+        _ => browse.is_descending,
+    };
+    if is_descending {
         entries.reverse();
     }
     let number = |name| value(name).and_then(|value| value.parse().ok());
@@ -240,22 +247,6 @@ fn as_json(entries: &[Entry]) -> String {
     }
     text.push_str("]\n");
     text
-}
-
-/// Escapes text for HTML. Flame graphs have a separate function: in XML some characters are not allowed.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            _ => escaped.push(char),
-        }
-    }
-    escaped
 }
 
 fn json_text(text: &str) -> String {

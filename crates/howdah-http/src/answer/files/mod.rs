@@ -155,7 +155,7 @@ async fn directory(
             Err(error) => return open_error(error, &full),
         }
     }
-    if job.options.browse {
+    if let Some(browse) = job.options.browse {
         if let Some(redirect) = redirect() {
             return redirect;
         }
@@ -163,7 +163,7 @@ async fn directory(
             return response;
         }
         full.truncate(length);
-        return browse::list(job, full, file_request).await;
+        return browse::list(job, browse, full, file_request).await;
     }
     reply::not_found()
 }

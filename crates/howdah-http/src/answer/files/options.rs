@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use howdah_cgi::split_path;
-use howdah_config::model::{ContentCoding, FileServer};
+use howdah_config::model::{Browse, ContentCoding, FileServer};
 
 use super::links::LinkPolicy;
 use crate::message::path::{absolute, clean, has_hidden_segment};
@@ -22,7 +22,7 @@ pub(crate) struct FileOptions {
     /// Paths without their slash are redirected.
     pub(crate) canonical: bool,
     /// Folders are listed.
-    pub(super) browse: bool,
+    pub(super) browse: Option<Browse>,
     pub(super) links: LinkPolicy,
 }
 
@@ -62,7 +62,7 @@ impl FileOptions {
 
     /// Whether folders without an index file are listed.
     pub(crate) fn lists(&self) -> bool {
-        self.browse
+        self.browse.is_some()
     }
 
     /// `path` is normalised, below `prefix`.
