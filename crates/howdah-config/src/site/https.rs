@@ -47,7 +47,7 @@ pub(crate) fn share_ports(cx: &mut Context, sites: &mut [Site], listed: &mut [Si
 }
 
 /// Checks that each address with TLS can have a certificate, and that each `tls` has an address with TLS. Returns the
-/// numbers of the addresses for which no certificate is possible, of sites that have others.
+/// numbers of the addresses for which no certificate is possible, where others are served.
 pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) -> Vec<usize> {
     let mut left_out = Vec::new();
     for (index, one) in listed.iter().enumerate() {
@@ -74,16 +74,26 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) ->
         if reason == NoSource::NoName && shares() {
             continue;
         }
-        let has_others = listed.iter().any(|other| {
-            let host = other.resolved.host.as_deref();
-            other.site == one.site && (!other.resolved.tls || source(host, tls, &cx.https).is_ok())
-        });
-        if has_others && matches!(reason, NoSource::NoName | NoSource::Off) {
+        let is_served = |other: &SiteAddress| {
+            let tls = &sites[other.site].tls;
+            !other.resolved.tls || source(other.resolved.host.as_deref(), tls, &cx.https).is_ok()
+        };
+        // As Caddy, whose other sites are served too.
+        let is_optional = match reason {
+            NoSource::NoName | NoSource::NotPublic => listed.iter().any(is_served),
+            NoSource::Off => {
+                let mut same_site = listed.iter().filter(|other| other.site == one.site);
+                same_site.any(is_served)
+            }
+            NoSource::Wildcard | NoSource::NoAskEndpoint => false,
+        };
+        if is_optional {
             cx.warn(
                 &one.position,
                 format!(
-                    "the address `{}` is not served, because no certificate is possible: {reason}",
-                    one.text
+                    "the address `{}` is not served, because no certificate is possible: {reason}; {}",
+                    one.text,
+                    hint(reason, host)
                 ),
             );
             left_out.push(index);

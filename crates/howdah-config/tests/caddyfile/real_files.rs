@@ -248,8 +248,23 @@ fn tls_internal_needs_no_host() {
 #[test]
 fn an_address_without_a_certificate_is_left_out_of_a_site_that_has_others() {
     let not_served = "the address `:443` is not served, because no certificate is possible: there is no host name for a \
-                      certificate";
+                      certificate; name the hosts in the address, or give `tls CERT KEY`";
     assert_eq!(warnings(":80, :443 {\n}"), [not_served]);
+    // Another site is enough, as in Caddy.
+    for text in [
+        ":80 {\n}\n:443 {\n}",
+        ":80 {\n}\nlocalhost:8443 {\n}\n:443 {\n}",
+    ] {
+        let (parsed, found) = (config(text), warnings(text));
+        assert_eq!(found, [not_served], "{text}");
+        let addresses = parsed.sites.iter().flat_map(|site| &site.addresses);
+        let is_gone = |address: &Address| address.port != 443;
+        assert!(addresses.into_iter().all(is_gone), "{text}");
+    }
+    let found = warnings(":80 {\n}\nhttps://0.0.0.0 {\ntls admin@example.com\n}");
+    let not_public = "the address `https://0.0.0.0` is not served, because no certificate is possible: no public authority \
+                      issues certificates for this name; write `tls internal`";
+    assert_eq!(found, [not_public]);
     let plain =
         "`:443` is served without encryption: `auto_https` is off, and the site has no `tls`";
     let off = "{\nauto_https off\n}\n";
