@@ -16,6 +16,8 @@
 /* Secrets are also found inside other texts, unless they are shorter. */
 #define SECRET_SIZE_MIN 8u
 #define TEXT_SIZE_MAX (1u << 20)
+/* Of names and short texts: all their parts are compared with the values of the client. */
+#define PARTS_SIZE_MAX 256u
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -292,6 +294,22 @@ static uint64_t find_secret(const struct howdah_leak_input *input, const zend_st
 		}
 	}
 	return 0;
+}
+
+bool howdah_leak_input_within(const struct howdah_leak_input *input, const char *text, size_t size)
+{
+	if (has_value(input, zend_inline_hash_func(text, size))) {
+		return true;
+	}
+	size = size < PARTS_SIZE_MAX ? size : PARTS_SIZE_MAX;
+	for (size_t start = 0; start < size; start++) {
+		for (size_t length = INPUT_SIZE_MIN; length <= size - start; length++) {
+			if (has_value(input, zend_inline_hash_func(text + start, length))) {
+				return true;
+			}
+		}
+	}
+	return false;
 }
 
 uint64_t howdah_leak_input_find(const struct howdah_leak_input *input, const zval *value)

@@ -96,6 +96,7 @@ static void compare(void)
 	struct howdah_leak_look look;
 	begin_inspection(&look);
 	look.before = &before;
+	look.input = &input;
 	howdah_leak_input_collect(&input, noted.method, noted.uri);
 	howdah_leak_walk(&look);
 	howdah_leak_judge(&look, &noted, &input);

@@ -167,8 +167,9 @@ struct howdah_leak_values {
 };
 
 struct howdah_leak_look {
-	const struct howdah_leak_map *before; /* NULL: the first look */
-	const struct howdah_leak_map *boot;   /* NULL: the first look */
+	const struct howdah_leak_map *before;  /* NULL: the first look */
+	const struct howdah_leak_map *boot;    /* NULL: the first look */
+	const struct howdah_leak_input *input; /* of the request that has ended; NULL: the look compares nothing */
 	struct howdah_leak_map now;
 	bool *visited; /* objects by handle that existed when the look began */
 	uint32_t visited_size;
@@ -315,6 +316,8 @@ void howdah_leak_input_collect(struct howdah_leak_input *input, const char *meth
 bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value);
 /* Returns the hash of the client's value that this one is or contains; 0: none. */
 uint64_t howdah_leak_input_find(const struct howdah_leak_input *input, const zval *value);
+/* Whether a value of the client is anywhere in the text, of which only the start is checked if it is long. */
+bool howdah_leak_input_within(const struct howdah_leak_input *input, const char *text, size_t size);
 /* Returns the hash of the client's short word that this text is; 0: none. */
 uint64_t howdah_leak_input_find_word(const struct howdah_leak_input *input, const zval *value);
 
@@ -347,10 +350,16 @@ uint64_t howdah_leak_content(const zval *value, const struct howdah_leak_map *be
 #define HOWDAH_LEAK_PATH_MAX 512u
 #define HOWDAH_LEAK_VALUE_MAX 160u
 
+#define HOWDAH_LEAK_MEMBER_MAX 256u
+#define HOWDAH_LEAK_HIDDEN "(hidden)"
+
 struct howdah_leak_place {
 	char path[HOWDAH_LEAK_PATH_MAX];
-	char member[256]; /* the declaration that it belongs to, such as `App\Cart::$items` */
-	char file[512];   /* line of its declaration; empty: not known */
+	char member[HOWDAH_LEAK_MEMBER_MAX]; /* the declaration that it belongs to, such as `App\Cart::$items` */
+	/* The same without data of the client. */
+	char shown_path[HOWDAH_LEAK_PATH_MAX];
+	char shown_member[HOWDAH_LEAK_MEMBER_MAX];
+	char file[512]; /* line of its declaration; empty: not known */
 	uint32_t line;
 	bool allowed;  /* allowed by the attribute AllowLeak */
 	bool is_reset; /* belongs to a service that its framework resets before the next request */
@@ -359,8 +368,16 @@ struct howdah_leak_place {
 void howdah_leak_place_of(
 	const struct howdah_leak_look *look, const struct howdah_leak_change *change, struct howdah_leak_place *place);
 
+/*
+ * Whether the name of a key, a global or an undeclared property may be data of the client: it contains a value that the
+ * request sent, and did not exist after the boot.
+ */
+bool howdah_leak_name_is_of_client(
+	const struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, const char *name, size_t size);
+
 /* Returns a short text of the value, without secrets. */
-void howdah_leak_render(const struct howdah_leak_change *change, const char *path, char text[HOWDAH_LEAK_VALUE_MAX]);
+void howdah_leak_render(const struct howdah_leak_look *look, const struct howdah_leak_change *change, const char *path,
+	char text[HOWDAH_LEAK_VALUE_MAX]);
 /* Whether values of this name must not be shown. */
 bool howdah_leak_is_secret(const char *name, size_t size);
 /* Whether a text may be a token or an address. */

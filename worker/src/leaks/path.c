@@ -1,5 +1,7 @@
 /*
  * Names the place of a change: the path from a root to it, and the declaration that it belongs to.
+ *
+ * Rules: a place is written twice, as it is for the patterns of `allow`, and as it is shown.
  */
 #include "look.h"
 
@@ -14,6 +16,7 @@
 struct writer {
 	char *text;
 	size_t size, capacity;
+	const struct howdah_leak_look *look; /* data of its client is hidden; NULL: it is not */
 };
 
 static void put(struct writer *writer, const char *bytes, size_t size)
@@ -30,11 +33,27 @@ static void put_text(struct writer *writer, const char *text)
 	put(writer, text, strlen(text));
 }
 
-/* A key is shown in part if it is long, and not at all if it may be a secret. */
-static void put_key(struct writer *writer, const zend_string *key)
+bool howdah_leak_name_is_of_client(
+	const struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, const char *name, size_t size)
 {
-	if (howdah_leak_looks_secret(ZSTR_VAL(key), ZSTR_LEN(key))) {
-		put_text(writer, "['(hidden)']");
+	uint64_t key = from->name ? zend_string_hash_val(from->name) : from->index + 1;
+	key = howdah_leak_mix(from->parent >= 0 ? look->nodes[from->parent].key : 'g', key);
+	return !howdah_leak_map_find(look->boot, key) && howdah_leak_input_within(look->input, name, size);
+}
+
+static bool is_hidden(
+	const struct writer *writer, const struct howdah_leak_edge_of *from, const char *name, size_t size)
+{
+	return howdah_leak_looks_secret(name, size) ||
+		   (writer->look && howdah_leak_name_is_of_client(writer->look, from, name, size));
+}
+
+/* A key is shown in part if it is long, and not at all if it may be a secret. */
+static void put_key(struct writer *writer, const struct howdah_leak_edge_of *from)
+{
+	const zend_string *key = from->name;
+	if (is_hidden(writer, from, ZSTR_VAL(key), ZSTR_LEN(key))) {
+		put_text(writer, "['" HOWDAH_LEAK_HIDDEN "']");
 		return;
 	}
 	size_t size = ZSTR_LEN(key) < 40 ? ZSTR_LEN(key) : 40;
@@ -44,6 +63,15 @@ static void put_key(struct writer *writer, const zend_string *key)
 		put(writer, byte >= ' ' && byte != 127 ? &byte : "?", 1);
 	}
 	put_text(writer, size < ZSTR_LEN(key) ? "...']" : "']");
+}
+
+static void put_index(struct writer *writer, const struct howdah_leak_edge_of *from)
+{
+	char number[32];
+	int size = snprintf(number, sizeof(number), ZEND_LONG_FMT, (zend_long)from->index);
+	put_text(writer, "[");
+	put_text(writer, is_hidden(writer, from, number, (size_t)size) ? HOWDAH_LEAK_HIDDEN : number);
+	put_text(writer, "]");
 }
 
 static const zend_property_info *property_of(const struct howdah_leak_edge_of *from)
@@ -66,6 +94,9 @@ static void put_property(struct writer *writer, const struct howdah_leak_edge_of
 	size_t size = strlen(name);
 	if (property) {
 		zend_unmangle_property_name_ex(property->name, &class_name, &name, &size);
+	} else if (from->name && is_hidden(writer, from, name, size)) {
+		put_text(writer, HOWDAH_LEAK_HIDDEN);
+		return;
 	}
 	put(writer, name, size);
 }
@@ -117,7 +148,7 @@ static void put_step(struct writer *writer, const struct howdah_leak_edge_of *fr
 			break;
 		case HOWDAH_EDGE_GLOBAL:
 			put_text(writer, "$GLOBALS");
-			put_key(writer, from->name);
+			put_key(writer, from);
 			break;
 		case HOWDAH_EDGE_GLOBALS:
 			put_text(writer, "$GLOBALS");
@@ -131,12 +162,7 @@ static void put_step(struct writer *writer, const struct howdah_leak_edge_of *fr
 			put_text(writer, ZSTR_VAL(from->name));
 			break;
 		case HOWDAH_EDGE_KEY:
-			if (from->name) {
-				put_key(writer, from->name);
-			} else {
-				snprintf(number, sizeof(number), "[" ZEND_LONG_FMT "]", (zend_long)from->index);
-				put_text(writer, number);
-			}
+			(from->name ? put_key : put_index)(writer, from);
 			break;
 		case HOWDAH_EDGE_INNER:
 			snprintf(number, sizeof(number), "{%lu}", (unsigned long)from->index);
@@ -216,19 +242,46 @@ static bool is_reset_by_symfony(const zend_class_entry *ce)
 		   (instanceof_function(ce, reset) || zend_string_equals_literal(ce->name, "Doctrine\\ORM\\UnitOfWork"));
 }
 
+static const zend_class_entry *declaring_class(const struct howdah_leak_edge_of *from)
+{
+	const zend_property_info *property = property_of(from);
+	return property ? property->ce : from->ce;
+}
+
+static void put_member(struct writer *writer, const struct howdah_leak_edge_of *from)
+{
+	switch (from->edge) {
+		case HOWDAH_EDGE_CLASS:
+		case HOWDAH_EDGE_PROPERTY:
+			put_text(writer, ZSTR_VAL(declaring_class(from)->name));
+			put_text(writer, "::$");
+			put_property(writer, from);
+			break;
+		case HOWDAH_EDGE_FUNCTION:
+		case HOWDAH_EDGE_BOUND:
+			put_function(writer, from->function);
+			put_text(writer, "::$");
+			put_text(writer, ZSTR_VAL(from->name));
+			break;
+		case HOWDAH_EDGE_GLOBAL:
+		case HOWDAH_EDGE_GLOBALS:
+			put_step(writer, from);
+			break;
+		default:
+			break;
+	}
+}
+
 static void declare_property(struct howdah_leak_place *place, const struct howdah_leak_edge_of *from)
 {
 	const zend_property_info *property = property_of(from);
-	const zend_class_entry *ce = property ? property->ce : from->ce;
-	struct writer writer = {.text = place->member, .capacity = sizeof(place->member)};
-	put_text(&writer, ZSTR_VAL(ce->name));
-	put_text(&writer, "::$");
-	size_t name = writer.size;
-	put_property(&writer, from);
+	const zend_class_entry *ce = declaring_class(from);
 	place->allowed = (property && is_allowed(property->attributes)) || is_allowed(ce->attributes);
 	place->is_reset = from->edge == HOWDAH_EDGE_PROPERTY && is_reset_by_symfony(from->ce);
 	if (ce->type == ZEND_USER_CLASS) {
 		set_file(place, ce->info.user.filename);
+		size_t name = ZSTR_LEN(ce->name) + strlen("::$");
+		name = name < strlen(place->member) ? name : 0;
 		place->line =
 			find_line(place->file, ce->info.user.line_start, ce->info.user.line_end, place->member + name, true);
 	}
@@ -237,10 +290,6 @@ static void declare_property(struct howdah_leak_place *place, const struct howda
 static void declare_variable(struct howdah_leak_place *place, const struct howdah_leak_edge_of *from)
 {
 	const zend_op_array *code = &from->function->op_array;
-	struct writer writer = {.text = place->member, .capacity = sizeof(place->member)};
-	put_function(&writer, from->function);
-	put_text(&writer, "::$");
-	put_text(&writer, ZSTR_VAL(from->name));
 	if (from->function->type == ZEND_USER_FUNCTION) {
 		set_file(place, code->filename);
 		place->line = find_line(place->file, code->line_start, code->line_end, ZSTR_VAL(from->name), false);
@@ -248,8 +297,13 @@ static void declare_variable(struct howdah_leak_place *place, const struct howda
 }
 
 /* The innermost declaration in the path. */
-static void declare(struct howdah_leak_place *place, const struct howdah_leak_edge_of *from)
+static void declare(
+	const struct howdah_leak_look *look, struct howdah_leak_place *place, const struct howdah_leak_edge_of *from)
 {
+	struct writer writer = {.text = place->member, .capacity = sizeof(place->member)};
+	struct writer shown = {.text = place->shown_member, .capacity = sizeof(place->shown_member), .look = look};
+	put_member(&writer, from);
+	put_member(&shown, from);
 	switch (from->edge) {
 		case HOWDAH_EDGE_CLASS:
 		case HOWDAH_EDGE_PROPERTY:
@@ -259,12 +313,6 @@ static void declare(struct howdah_leak_place *place, const struct howdah_leak_ed
 		case HOWDAH_EDGE_BOUND:
 			declare_variable(place, from);
 			break;
-		case HOWDAH_EDGE_GLOBAL:
-		case HOWDAH_EDGE_GLOBALS: {
-			struct writer writer = {.text = place->member, .capacity = sizeof(place->member)};
-			put_step(&writer, from);
-			break;
-		}
 		default:
 			break;
 	}
@@ -275,7 +323,7 @@ static void declare_path(
 	const struct howdah_leak_look *look, struct howdah_leak_place *place, const struct howdah_leak_edge_of *step)
 {
 	for (int count = 0; count < STEPS_MAX; count++) {
-		declare(place, step);
+		declare(look, place, step);
 		if (place->member[0] || step->parent < 0) {
 			break;
 		}
@@ -295,6 +343,17 @@ static void declare_live(
 	}
 }
 
+/* `steps`: the root is the last. */
+static void put_path(struct writer *writer, const struct howdah_leak_edge_of *const steps[], int count)
+{
+	if (steps[count - 1]->parent >= 0) {
+		put_text(writer, "...");
+	}
+	while (count > 0) {
+		put_step(writer, steps[--count]);
+	}
+}
+
 void howdah_leak_place_of(
 	const struct howdah_leak_look *look, const struct howdah_leak_change *change, struct howdah_leak_place *place)
 {
@@ -304,7 +363,7 @@ void howdah_leak_place_of(
 	for (const struct howdah_leak_edge_of *step = &change->from;;) {
 		steps[count++] = step;
 		if (!place->member[0]) {
-			declare(place, step);
+			declare(look, place, step);
 		}
 		if (step->parent < 0 || count == STEPS_MAX) {
 			break;
@@ -315,13 +374,9 @@ void howdah_leak_place_of(
 		declare_live(look, place, change->from.ce);
 		place->allowed |= is_allowed(change->from.ce->attributes);
 	}
-	struct writer writer = {.text = place->path, .capacity = sizeof(place->path)};
-	if (steps[count - 1]->parent >= 0) {
-		put_text(&writer, "...");
-	}
-	while (count > 0) {
-		put_step(&writer, steps[--count]);
-	}
+	put_path(&(struct writer){.text = place->path, .capacity = sizeof(place->path)}, steps, count);
+	put_path(
+		&(struct writer){.text = place->shown_path, .capacity = sizeof(place->shown_path), .look = look}, steps, count);
 	if (change->from.edge == HOWDAH_EDGE_ITEM && change->from.kind == HOWDAH_LEAK_OBJECTS) {
 		char *lower = zend_str_tolower_dup(change->from.text, strlen(change->from.text));
 		const zend_class_entry *ce = zend_hash_str_find_ptr(EG(class_table), lower, strlen(lower));

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char hidden[] = "(hidden)";
+static const char hidden[] = HOWDAH_LEAK_HIDDEN;
 
 bool howdah_leak_is_secret(const char *name, size_t size)
 {
@@ -62,11 +62,13 @@ static void render_text(const char *bytes, size_t size, char *text, size_t room)
 }
 
 /* The number of new global variables, and the name of the newest. */
-static void render_globals(const struct howdah_leak_change *change, char text[HOWDAH_LEAK_VALUE_MAX])
+static void render_globals(
+	const struct howdah_leak_look *look, const struct howdah_leak_change *change, char text[HOWDAH_LEAK_VALUE_MAX])
 {
 	const zend_string *name = change->from.name;
 	bool shown = name && !howdah_leak_is_secret(ZSTR_VAL(name), ZSTR_LEN(name)) &&
-				 !howdah_leak_looks_secret(ZSTR_VAL(name), ZSTR_LEN(name));
+				 !howdah_leak_looks_secret(ZSTR_VAL(name), ZSTR_LEN(name)) &&
+				 !howdah_leak_name_is_of_client(look, &change->from, ZSTR_VAL(name), ZSTR_LEN(name));
 	int used = snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu variables, the newest ", (unsigned long long)change->count);
 	if (shown) {
 		render_text(ZSTR_VAL(name), ZSTR_LEN(name), text + used, HOWDAH_LEAK_VALUE_MAX - (size_t)used);
@@ -76,7 +78,8 @@ static void render_globals(const struct howdah_leak_change *change, char text[HO
 }
 
 /* Shows a change that has no value of PHP. Returns false if its value is to be shown. */
-static bool render_edge(const struct howdah_leak_change *change, const char *path, char text[HOWDAH_LEAK_VALUE_MAX])
+static bool render_edge(const struct howdah_leak_look *look, const struct howdah_leak_change *change, const char *path,
+	char text[HOWDAH_LEAK_VALUE_MAX])
 {
 	unsigned long long count = change->count;
 	switch (change->from.edge) {
@@ -94,7 +97,7 @@ static bool render_edge(const struct howdah_leak_change *change, const char *pat
 				text, HOWDAH_LEAK_VALUE_MAX, "%s", howdah_leak_is_secret(path, strlen(path)) ? hidden : change->text);
 			return true;
 		case HOWDAH_EDGE_GLOBALS:
-			render_globals(change, text);
+			render_globals(look, change, text);
 			return true;
 		case HOWDAH_EDGE_ITEM: {
 			bool shown = !howdah_leak_is_secret(path, strlen(path)) &&
@@ -108,7 +111,8 @@ static bool render_edge(const struct howdah_leak_change *change, const char *pat
 	}
 }
 
-static void render_value(const zval *value, const char *path, char text[HOWDAH_LEAK_VALUE_MAX])
+static void render_value(
+	const zval *value, const char *path, const struct howdah_leak_input *input, char text[HOWDAH_LEAK_VALUE_MAX])
 {
 	switch (Z_TYPE_P(value)) {
 		case IS_ARRAY:
@@ -136,18 +140,20 @@ static void render_value(const zval *value, const char *path, char text[HOWDAH_L
 		snprintf(text, HOWDAH_LEAK_VALUE_MAX, ZEND_LONG_FMT, Z_LVAL_P(value));
 	} else if (Z_TYPE_P(value) == IS_DOUBLE) {
 		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%.17g", Z_DVAL_P(value));
-	} else if (howdah_leak_looks_secret(Z_STRVAL_P(value), Z_STRLEN_P(value))) {
+	} else if (howdah_leak_looks_secret(Z_STRVAL_P(value), Z_STRLEN_P(value)) ||
+			   howdah_leak_input_within(input, Z_STRVAL_P(value), Z_STRLEN_P(value))) {
 		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", hidden);
 	} else {
 		render_text(Z_STRVAL_P(value), Z_STRLEN_P(value), text, HOWDAH_LEAK_VALUE_MAX);
 	}
 }
 
-void howdah_leak_render(const struct howdah_leak_change *change, const char *path, char text[HOWDAH_LEAK_VALUE_MAX])
+void howdah_leak_render(const struct howdah_leak_look *look, const struct howdah_leak_change *change, const char *path,
+	char text[HOWDAH_LEAK_VALUE_MAX])
 {
 	const zval *value = change->value;
 	text[0] = '\0';
-	if (render_edge(change, path, text) || !value) {
+	if (render_edge(look, change, path, text) || !value) {
 		return;
 	}
 	if (change->from.edge == HOWDAH_EDGE_STATE && Z_TYPE_P(value) == IS_STRING) {
@@ -155,5 +161,5 @@ void howdah_leak_render(const struct howdah_leak_change *change, const char *pat
 		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%zu byte%s", Z_STRLEN_P(value), Z_STRLEN_P(value) == 1 ? "" : "s");
 		return;
 	}
-	render_value(value, path, text);
+	render_value(value, path, look->input, text);
 }

@@ -107,7 +107,7 @@ static bool is_allowed(const struct howdah_leak_finding *finding)
 static bool is_known_path(const struct howdah_leak_finding *finding)
 {
 	static const char globals[] = "$GLOBALS"; /* reported if requests add variables, whatever their values */
-	const char *path = finding->place.path;
+	const char *path = finding->place.shown_path;
 	uint64_t key = howdah_leak_mix('P', (uint64_t)finding->kind);
 	int depth = 0; /* of brackets: a number in a name belongs to the name */
 	for (const char *at = path; *at; at++) {
@@ -181,9 +181,9 @@ void howdah_leak_report(const struct howdah_leak_finding *finding)
 	howdah_leak_reported++;
 	put_string(&json, "kind", howdah_leak_kind_name(finding->kind));
 	put_string(&json, "why", finding->why);
-	put_string(&json, "path", finding->place.path);
+	put_string(&json, "path", finding->place.shown_path);
 	if (finding->place.member[0]) {
-		put_string(&json, "member", finding->place.member);
+		put_string(&json, "member", finding->place.shown_member);
 	}
 	put_string(&json, "value", finding->value);
 	if (finding->count != finding->count_before) {

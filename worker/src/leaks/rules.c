@@ -142,7 +142,7 @@ static void describe(const struct howdah_leak_look *look, const struct howdah_le
 	memset(finding, 0, sizeof(*finding));
 	finding->kind = change->from.kind;
 	howdah_leak_place_of(look, change, &finding->place);
-	howdah_leak_render(change, finding->place.path, finding->value);
+	howdah_leak_render(look, change, finding->place.path, finding->value);
 	finding->count_before = change->count_before;
 	finding->count = change->count;
 	finding->request = *request;
