@@ -67,7 +67,7 @@ const OWN: &[Item<Draft>] = &[
             default: "",
             about: "Changes the header of the request to the upstream, as `header` does that of \
                         responses. May be given several times.",
-            differs: "`{upstream_hostport}` only as the whole VALUE.",
+            differs: "",
             example: "header_up Host {upstream_hostport}",
         },
         |_, call, draft| {

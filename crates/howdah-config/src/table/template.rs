@@ -512,7 +512,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     plain!(
         Upstream,
-        "Address of the upstream. Only in `header_up`, and only as the whole value.",
+        "Address of the upstream. Only in `header_up`.",
         "upstream_hostport",
         "rp.upstream.hostport",
         "http.reverse_proxy.upstream.hostport"

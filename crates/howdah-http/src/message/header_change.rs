@@ -31,8 +31,6 @@ pub(crate) struct PendingChange {
     pub(crate) change: Rc<Change>,
     /// `None` if the change needs no value.
     pub(crate) value: Option<PendingValue>,
-    /// The value is the upstream's name, once an upstream is chosen.
-    pub(crate) is_upstream: bool,
 }
 
 /// The value of a change.
@@ -43,6 +41,9 @@ pub(crate) enum PendingValue {
     Field(HeaderName),
     /// Contains no characters that a header may not have.
     Deferred(DeferredText),
+    /// The texts around `{upstream_hostport}`, of an upstream that is not chosen yet. They contain no characters that a
+    /// header may not have.
+    AroundUpstream(Vec<String>),
 }
 
 impl PendingValue {
@@ -65,6 +66,8 @@ impl PendingValue {
                 HeaderValue::from_bytes(&howdah_cgi::bytes_of(&text.text(&figures)))
                     .unwrap_or(EMPTY)
             }
+            // There is no upstream.
+            Self::AroundUpstream(texts) => around(&texts, &EMPTY),
         }
     }
 }
@@ -167,8 +170,8 @@ impl PendingChange {
     /// Like [`PendingChange::apply`], with `upstream` for `{upstream_hostport}`.
     pub(crate) fn apply_for(&self, upstream: &HeaderValue, headers: &mut HeaderMap) {
         let value = match &self.value {
-            _ if self.is_upstream => Some(upstream.clone()),
             Some(PendingValue::Known(value)) => Some(value.clone()),
+            Some(PendingValue::AroundUpstream(texts)) => Some(around(texts, upstream)),
             _ => None,
         };
         self.change.apply(value, headers);
@@ -213,6 +216,22 @@ impl Change {
             }
         }
     }
+}
+
+/// The texts with `upstream` between them.
+fn around(texts: &[String], upstream: &HeaderValue) -> HeaderValue {
+    if let [before, after] = texts
+        && before.is_empty()
+        && after.is_empty()
+    {
+        return upstream.clone();
+    }
+    let texts: Vec<_> = texts
+        .iter()
+        .map(|text| howdah_cgi::bytes_of(text))
+        .collect();
+    // Valid values.
+    HeaderValue::from_bytes(&texts.join(upstream.as_bytes())).unwrap_or(EMPTY)
 }
 
 /// Inserts fields before those of the same name.

@@ -91,33 +91,33 @@ impl FieldChange {
     }
 
     fn prepare(&self, context: &Context<'_>) -> Option<PendingChange> {
-        let pending = |value, is_upstream| PendingChange {
+        let pending = |value| PendingChange {
             change: Rc::clone(&self.change),
             value,
-            is_upstream,
         };
         let text = match &self.value {
-            Value::None => return Some(pending(None, false)),
+            Value::None => return Some(pending(None)),
             Value::Constant(value) => {
                 let value = PendingValue::Known(value.clone());
-                return Some(pending(Some(value), false));
+                return Some(pending(Some(value)));
             }
             Value::Field(name) => {
                 let value = PendingValue::Field(name.clone());
-                return Some(pending(Some(value), false));
+                return Some(pending(Some(value)));
             }
             Value::Text(text) => text,
         };
         // The costs of a request are not known yet, and empty here.
         if let Ok(value) = HeaderValue::from_bytes(&bytes_of(&text.evaluate(context, Purpose::Uri)))
         {
-            let is_replacement = matches!(*self.change, Change::Replace(..));
             let value = if text.has_figures() {
                 PendingValue::Deferred(text.evaluate_deferred(context, Purpose::Uri))
+            } else if text.has_upstream() {
+                PendingValue::AroundUpstream(text.around_upstream(context, Purpose::Uri))
             } else {
                 PendingValue::Known(value)
             };
-            Some(pending(Some(value), text.is_upstream() && !is_replacement))
+            Some(pending(Some(value)))
         } else {
             let id = format_args!("{:016x}", context.id);
             tracing::warn!(request = %id, "a header field was dropped: its value contains control characters");

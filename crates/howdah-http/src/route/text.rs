@@ -40,10 +40,10 @@ impl Text {
             if matches!(&**parts, [Part::Placeholder(Placeholder::Path)]))
     }
 
-    /// Whether it is `{upstream_hostport}` and nothing else.
-    pub(crate) fn is_upstream(&self) -> bool {
-        matches!(self, Self::Parts(parts)
-            if matches!(&**parts, [Part::Placeholder(Placeholder::Upstream)]))
+    /// Whether it contains `{upstream_hostport}`.
+    pub(crate) fn has_upstream(&self) -> bool {
+        let is_upstream = |part: &Part| matches!(part, Part::Placeholder(Placeholder::Upstream));
+        matches!(self, Self::Parts(parts) if parts.iter().any(is_upstream))
     }
 
     /// If it is `{path}` followed by a constant path: that path.
@@ -91,30 +91,22 @@ impl Text {
         DeferredText::new(parts, Instant::now())
     }
 
+    /// The texts before, between and after each `{upstream_hostport}`.
+    pub(crate) fn around_upstream(&self, context: &Context<'_>, purpose: Purpose) -> Vec<String> {
+        let Self::Parts(parts) = self else {
+            return vec![self.evaluate(context, purpose).into_owned()];
+        };
+        let is_upstream = |part: &Part| matches!(part, Part::Placeholder(Placeholder::Upstream));
+        parts
+            .split(is_upstream)
+            .map(|parts| evaluate_parts(parts, context, purpose))
+            .collect()
+    }
+
     pub(crate) fn evaluate(&self, context: &Context<'_>, purpose: Purpose) -> Cow<'_, str> {
         match self {
             Self::Constant(text) => Cow::Borrowed(text),
-            Self::Parts(parts) => {
-                let mut text = String::with_capacity(64);
-                for part in parts {
-                    match part {
-                        Part::Text(piece) => text.push_str(piece),
-                        Part::Placeholder(placeholder) => {
-                            let start = text.len();
-                            push(&mut text, placeholder, context, purpose);
-                            if purpose == Purpose::Setting {
-                                let ends = |char: char| char == '\'' || char.is_control();
-                                let value = text.split_off(start);
-                                text.extend(value.chars().filter(|char| !ends(*char)));
-                            }
-                        }
-                    }
-                }
-                if purpose == Purpose::Setting {
-                    text = without_empty_quotes(text);
-                }
-                Cow::Owned(text)
-            }
+            Self::Parts(parts) => Cow::Owned(evaluate_parts(parts, context, purpose)),
         }
     }
 
@@ -179,6 +171,28 @@ impl Text {
         // Two harmless parts can form `..` together.
         (!text.split('/').any(|segment| segment == "..")).then_some(Cow::Owned(text))
     }
+}
+
+fn evaluate_parts(parts: &[Part], context: &Context<'_>, purpose: Purpose) -> String {
+    let mut text = String::with_capacity(64);
+    for part in parts {
+        match part {
+            Part::Text(piece) => text.push_str(piece),
+            Part::Placeholder(placeholder) => {
+                let start = text.len();
+                push(&mut text, placeholder, context, purpose);
+                if purpose == Purpose::Setting {
+                    let ends = |char: char| char == '\'' || char.is_control();
+                    let value = text.split_off(start);
+                    text.extend(value.chars().filter(|char| !ends(*char)));
+                }
+            }
+        }
+    }
+    if purpose == Purpose::Setting {
+        text = without_empty_quotes(text);
+    }
+    text
 }
 
 /// Empty quotes become nothing, since PHP does not accept them as a value.

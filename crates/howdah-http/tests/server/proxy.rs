@@ -18,6 +18,7 @@ fn requests_and_responses_pass() {
         "",
         "rewrite /old* /new?{query}\nheader X-Front yes\nreverse_proxy UP {\n\
          header_up X-Up {method}\nheader_up -X-Drop\nheader_up Host {upstream_hostport}\n\
+         header_up X-Via \"{host} to {upstream_hostport}/{rp.upstream.hostport}\"\n\
          header_down -X-Secret\nheader_down X-Down {path}\n}",
     );
     let target =
@@ -32,6 +33,8 @@ fn requests_and_responses_pass() {
     assert_eq!(reply.value("h.x-up"), "GET");
     assert_eq!(reply.value("h.x-keep"), "1");
     assert_eq!(reply.value("host"), back.address());
+    let via = format!("localhost to {0}/{0}", back.address());
+    assert_eq!(reply.value("h.x-via"), via);
     assert_eq!(reply.value("h.x-forwarded-for"), "127.0.0.1");
     assert_eq!(reply.value("h.x-forwarded-proto"), "http");
     assert_eq!(reply.value("h.x-forwarded-host"), "localhost");
