@@ -366,7 +366,7 @@ pub(crate) fn read_server(
     super::reject_extra(call, rest)?;
     let mut draft = Draft::default();
     cx.read(&PHP_SERVER, call.block.unwrap_or_default(), &mut draft);
-    let (index, try_files) = index_and_files(call, &mut draft)?;
+    let (index, try_files) = index_and_files(cx, call, &mut draft);
     let files = (!draft.files_off).then(|| {
         let mut files = std::mem::take(&mut draft.files);
         files.hide.extend(cx.hidden.iter().cloned());
@@ -431,7 +431,7 @@ pub(crate) fn read_fastcgi(
     if upstreams.is_empty() && cx.errors.len() == errors {
         upstream::warn_missing(cx, call, "unix//run/php/php-fpm.sock");
     }
-    let (index, try_files) = index_and_files(call, &mut draft)?;
+    let (index, try_files) = index_and_files(cx, call, &mut draft);
     let balance = std::mem::take(&mut draft.options.balance);
     let balance = balance.finish_round_robin(call, upstreams.len())?;
     let health = std::mem::take(&mut draft.options.health).finish(call)?;
@@ -465,9 +465,10 @@ pub(crate) fn read_fastcgi(
 }
 
 fn index_and_files(
+    cx: &mut Context,
     call: &Call<'_>,
     draft: &mut Draft,
-) -> Result<(Option<String>, TryFiles), Error> {
+) -> (Option<String>, TryFiles) {
     let index = match draft.index.take() {
         Some(Index::Off) => None,
         Some(Index::File(index)) => Some(index),
@@ -475,17 +476,17 @@ fn index_and_files(
     };
     let try_files = match (draft.try_files.take(), &index) {
         (Some(_), None) => {
-            return Err(call.error(
-                ErrorKind::Conflict,
-                "`index off` and `try_files` exclude each other".into(),
-                "remove one of them",
-            ));
+            cx.warn(
+                &call.name.position,
+                "`try_files` has no effect with `index off`",
+            );
+            TryFiles::default()
         }
         (Some(files), Some(_)) => files,
         (None, Some(index)) => default_try_files(index, draft.files_off),
         (None, None) => TryFiles::default(),
     };
-    Ok((index, try_files))
+    (index, try_files)
 }
 
 /// The workers of the block with values that they inherit from it: the folder of a relative file, variables, and a

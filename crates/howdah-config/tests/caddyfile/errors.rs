@@ -146,10 +146,6 @@ fn arguments_are_counted() {
             "4:1: `split_path` is given twice; remove one of them",
         ),
         (
-            "php_server {\nindex off\ntry_files a\n}",
-            "2:1: `index off` and `try_files` exclude each other; remove one of them",
-        ),
-        (
             "log a\nlog a",
             "3:1: two `log` of the site have the same name; rename one of them",
         ),

@@ -288,6 +288,28 @@ fn an_address_without_a_certificate_is_left_out_of_a_site_that_has_others() {
 }
 
 #[test]
+fn index_off_counts_more_than_try_files() {
+    for (text, without) in [
+        (
+            "php_server {\nindex off\ntry_files a\n}",
+            "php_server {\nindex off\n}",
+        ),
+        (
+            "php_fastcgi a:1 {\ntry_files a\nindex off\n}",
+            "php_fastcgi a:1 {\nindex off\n}",
+        ),
+    ] {
+        let (text, without) = (
+            format!(":80 {{\n{text}\n}}"),
+            format!(":80 {{\n{without}\n}}"),
+        );
+        let no_effect = "`try_files` has no effect with `index off`";
+        assert_eq!(warnings(&text), [no_effect], "{text}");
+        assert_eq!(config(&text), config(&without), "{text}");
+    }
+}
+
+#[test]
 fn the_last_auto_https_counts() {
     let text = "{\nauto_https disable_redirects\nauto_https off\n}\n:80 {\n}";
     assert_eq!(
