@@ -73,7 +73,7 @@ read, and may hold whole lines. `{env.NAME}` is one value; in the global options
 addresses of upstreams and the block of `basic_auth` it is replaced when the configuration is read, elsewhere for each request.
 - `(name) { … }` at the top is a snippet; `import name` is replaced by its content. `import FILE` \
 does so with a file, or with all files that match a pattern with one `*`; a relative path starts at \
-the folder of the file that has the `import`. `{args[0]}` in it is the first argument of the import, \
+the folder of the file that has the `import`. `{args[0]}` (or `{args.0}`) in it is the first argument of the import, \
 `{args[:]}` all of them; `{block}` is what stands in a block after the import, and `{blocks.name}` \
 what stands there in `name { … }`.
 - `&(name) { … }` at the top is a named route: directives that `invoke name` does.

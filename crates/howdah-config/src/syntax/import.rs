@@ -400,9 +400,11 @@ fn replace(token: &Token, arguments: &[Token]) -> Result<String, Error> {
             .find('}')
             .map_or(placeholder.len(), |end| end + 1);
         let (placeholder, after) = placeholder.split_at(end);
+        // `{args.0}` is how older versions of Caddy spell `{args[0]}`.
         let index = placeholder
             .strip_prefix("{args[")
             .and_then(|text| text.strip_suffix("]}"))
+            .or_else(|| placeholder.strip_prefix("{args.")?.strip_suffix('}'))
             .and_then(|text| text.parse::<usize>().ok());
         let argument = index
             .and_then(|index| arguments.get(index))

@@ -309,7 +309,10 @@ fn word(item: Item) -> Result<Word, Error> {
             "leave it out, or put `}` on a line of its own",
         ));
     }
-    if token.text.contains("{args[") {
+    if ["{args[", "{args."]
+        .iter()
+        .any(|start| token.text.contains(start))
+    {
         return Err(Error::new(
             ErrorKind::Import,
             &token.position,

@@ -159,7 +159,7 @@ fn imported(text: &str, files: &[(&'static str, &'static str)]) -> Result<Config
 
 #[test]
 fn snippets_take_arguments() {
-    let text = "(answer) {\n\trespond {args[0]} \"{args[1]}, {args[0]}\"\n}\n(all) {\n\t@a path {args[:]}\n\trespond @a {args[1:2]}\n}\n(outer) {\n\timport answer /{args[0]} 1{args[1]}\n}\n";
+    let text = "(answer) {\n\trespond {args[0]} \"{args[1]}, {args[0]}\"\n}\n(all) {\n\t@a path {args[:]}\n\trespond @a {args[1:2]}\n}\n(outer) {\n\timport answer /{args[0]} 1{args[1]}\n}\n(old) {\n\trespond {args.0} \"{args.1}-{args.0}\"\n}\n";
     let expect = |short: &str, long: &str| {
         let site = config(&format!("{text}:80 {{\n{short}\n}}"));
         assert_eq!(site, config(&format!(":80 {{\n{long}\n}}")), "{short}");
@@ -167,6 +167,7 @@ fn snippets_take_arguments() {
     expect("import answer /a b", "respond /a \"b, /a\"");
     expect("import all /a /b /c", "@a path /a /b /c\nrespond @a /b");
     expect("import outer x y", "respond /x \"1y, /x\"");
+    expect("import old /a b", "respond /a \"b-/a\"");
     // A brace in an argument is text.
     expect("import answer * \"{\"", "respond * \"{, *\"");
 }
