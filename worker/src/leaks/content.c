@@ -256,10 +256,28 @@ struct scan {
 	const struct howdah_leak_map *before;
 	const struct howdah_leak_input *input;
 	uint64_t held;
+	bool names; /* of elements and undeclared properties are searched, too */
 	int budget;
 };
 
 static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint64_t skip);
+
+static void find_input(struct scan *scan, const zval *value)
+{
+	if (!scan->held || scan->held == scan->input->host) {
+		uint64_t found = howdah_leak_input_find(scan->input, value);
+		scan->held = found ? found : scan->held;
+	}
+}
+
+static void find_in_name(struct scan *scan, zend_string *name)
+{
+	zval text;
+	if (scan->names && name) {
+		ZVAL_STR(&text, name);
+		find_input(scan, &text);
+	}
+}
 
 /* The code of a closure, and the values that it captures. */
 static uint64_t scan_closure(struct scan *scan, zend_object *object, int depth)
@@ -331,6 +349,8 @@ static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint
 	}
 	if (Z_TYPE_P(value) == IS_ARRAY) {
 		uint64_t content = howdah_leak_mix('A', zend_hash_num_elements(Z_ARRVAL_P(value)));
+		/* Its keys are in the code. */
+		bool is_literal = (GC_FLAGS(Z_ARRVAL_P(value)) & GC_IMMUTABLE) || GC_REFCOUNT(Z_ARRVAL_P(value)) > 1;
 		zend_string *key;
 		zend_ulong index;
 		zval *element;
@@ -341,6 +361,9 @@ static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint
 				continue;
 			}
 			ZVAL_DEINDIRECT(element);
+			if (!is_literal) {
+				find_in_name(scan, key);
+			}
 			content = howdah_leak_mix(content, key ? zend_string_hash_val(key) : index);
 			content = howdah_leak_mix(content, scan_value(scan, element, depth + 1, 0));
 		}
@@ -348,10 +371,7 @@ static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint
 		return content;
 	}
 	if (Z_TYPE_P(value) != IS_OBJECT) {
-		if (!scan->held || scan->held == scan->input->host) {
-			uint64_t found = howdah_leak_input_find(scan->input, value);
-			scan->held = found ? found : scan->held;
-		}
+		find_input(scan, value);
 		return of_scalar(value);
 	}
 	zend_object *object = Z_OBJ_P(value);
@@ -374,10 +394,12 @@ static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint
 		}
 	}
 	if (object->properties) {
+		zend_string *name;
 		zval *property;
-		ZEND_HASH_FOREACH_VAL(object->properties, property)
+		ZEND_HASH_FOREACH_STR_KEY_VAL(object->properties, name, property)
 		{
 			if (Z_TYPE_P(property) != IS_INDIRECT) {
+				find_in_name(scan, name);
 				content = howdah_leak_mix(content, scan_value(scan, property, depth + 1, 0));
 			}
 		}
@@ -388,9 +410,9 @@ static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint
 }
 
 uint64_t howdah_leak_content(const zval *value, const struct howdah_leak_map *before,
-	const struct howdah_leak_input *input, uint64_t skip, uint64_t *held)
+	const struct howdah_leak_input *input, uint64_t skip, bool names, uint64_t *held)
 {
-	struct scan scan = {.before = before, .input = input, .budget = BUDGET};
+	struct scan scan = {.before = before, .input = input, .names = names, .budget = BUDGET};
 	uint64_t content = scan_value(&scan, value, 0, skip);
 	*held = scan.held;
 	return content;

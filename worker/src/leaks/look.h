@@ -341,9 +341,10 @@ void howdah_leak_date_text(const zend_object *object, char *text, size_t size);
 /*
  * Returns the fingerprint of a value with all values below it, where objects of the last look count by identity.
  * `*held`: a value of the input that it contains, 0: none. Elements of the array itself are checked from `skip` on.
+ * `names`: keys and names of undeclared properties are searched, too.
  */
 uint64_t howdah_leak_content(const zval *value, const struct howdah_leak_map *before,
-	const struct howdah_leak_input *input, uint64_t skip, uint64_t *held);
+	const struct howdah_leak_input *input, uint64_t skip, bool names, uint64_t *held);
 
 /* --- path.c, render.c -------------------------------------------------------------------------------- */
 

@@ -8,9 +8,9 @@
  *  - grows, changes: two identical requests after the first one changed the slot, each to another value;
  *  - counts: the same, of a number to which all of these requests added the same;
  *  - grows: four requests of the same shape (numbers of the path left out) left more elements each than the one before;
- *  - holds request data: it has a value that a client sent, or the time at which the request began, and still has it
- *    after a request that did not send it. A word of two or three letters counts if two requests have set the same
- *    text to different ones.
+ *  - holds request data: it has a value or a key that a client sent, or the time at which the request began, and still
+ *    has it after a request that did not send it. A word of two or three letters counts if two requests have set the
+ *    same text to different ones.
  *
  * State of the process that no code uses as a cache is a leak when it has changed once.
  *
@@ -237,6 +237,19 @@ static uint64_t find_word(
 	return history->words >= WORDS ? word : 0;
 }
 
+/* A value of a client in the name of a new global variable or undeclared property; 0: there is none. */
+static uint64_t find_name(const struct howdah_leak_look *look, const struct howdah_leak_change *change)
+{
+	const struct howdah_leak_edge_of *from = &change->from;
+	bool is_named = from->edge == HOWDAH_EDGE_GLOBAL || (from->edge == HOWDAH_EDGE_PROPERTY && from->name);
+	zval name;
+	if (!is_named || howdah_leak_map_find(look->before, change->key)) {
+		return 0;
+	}
+	ZVAL_STR(&name, from->name);
+	return howdah_leak_input_find(look->input, &name);
+}
+
 /*
  * The fingerprint of the content of a changed value. `held` becomes the fingerprint of a text of a client that the
  * change contains, 0 without one.
@@ -254,14 +267,15 @@ static uint64_t scan_content(const struct howdah_leak_look *look, const struct h
 		 * elements only.
 		 */
 		uint64_t skip = !is_array || (!grew && change->count <= 16) ? 0 : grew ? change->count_before : change->count;
-		uint64_t scanned = howdah_leak_content(change->value, look->before, input, skip, held);
+		/* Without a new element the keys are most likely those that were there. */
+		uint64_t scanned = howdah_leak_content(change->value, look->before, input, skip, !is_array || grew, held);
 		content = Z_TYPE_P(change->value) == IS_OBJECT ? scanned : content;
 	}
 	/* The last ones: those before them were there. */
 	size_t first = change->inside_count > INSIDE_MAX ? change->inside_count - INSIDE_MAX : 0;
 	for (size_t i = first; i < change->inside_count && !*held; i++) {
 		if (Z_TYPE(change->inside[i]) != IS_UNDEF) {
-			(void)howdah_leak_content(&change->inside[i], look->before, input, 0, held);
+			(void)howdah_leak_content(&change->inside[i], look->before, input, 0, true, held);
 		}
 	}
 	return content;
@@ -276,7 +290,8 @@ static void suspect_held(const struct howdah_leak_look *look, const struct howda
 	}
 	describe(look, change, request, history->finding);
 	history->finding->why = "holds request data";
-	bool is_shown = change->value && change->from.edge != HOWDAH_EDGE_ITEM;
+	bool is_shown = change->value && change->from.edge != HOWDAH_EDGE_ITEM &&
+					(howdah_leak_input_find(look->input, change->value) || !find_name(look, change));
 	if (is_shown && (Z_TYPE_P(change->value) == IS_STRING || Z_TYPE_P(change->value) == IS_LONG)) {
 		strcpy(history->finding->value, "(sent by a client)");
 	}
@@ -312,6 +327,7 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 	uint64_t held;
 	uint64_t content = scan_content(look, change, input, &held);
 	held = held ? held : find_word(history, change, input);
+	held = held ? held : find_name(look, change);
 	bool counts = counts_on(history, change->value);
 	if (changes_again(history, input->exact, content)) {
 		report_change(look, change, request, history, grew ? "grows" : counts ? "counts" : "changes", !grew);

@@ -149,7 +149,7 @@ static void visit_slot(struct howdah_leak_look *look, const struct howdah_leak_e
 		change->from = *from;
 		change->key = key;
 		change->fingerprint = slot.fingerprint;
-		change->count_before = old ? old->count : 0;
+		change->count_before = old ? old->count : count_of(initial);
 		change->count = slot.count;
 		change->value = value;
 	}
