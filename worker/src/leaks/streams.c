@@ -1,5 +1,6 @@
 /*
- * State of streams that several requests share: position, content in memory, filters, options of the context.
+ * State of streams that several requests share: position, content in memory, filters, options and callback of the
+ * context.
  *
  * Rules: a look moves no stream and reads none but those in memory. The position of a stream that is only written or
  * appended to is the length of a log, which does no harm; that of a socket counts bytes.
@@ -89,7 +90,9 @@ static zend_long filters_of(const php_stream *stream)
 	return reading > writing ? reading : writing;
 }
 
-static void visit(struct howdah_leak_look *look, const struct howdah_leak_state_of *of, const char *text, zval *value)
+/* `initial`: see howdah_leak_visit_state(). */
+static void visit(
+	struct howdah_leak_look *look, const struct howdah_leak_state_of *of, const char *text, zval *value, zval *initial)
 {
 	struct howdah_leak_edge_of from = {.edge = HOWDAH_EDGE_STATE,
 		.parent = of->parent,
@@ -97,14 +100,20 @@ static void visit(struct howdah_leak_look *look, const struct howdah_leak_state_
 		.index = (zend_ulong)HOWDAH_LEAK_NO_ARGUMENT,
 		.text = text};
 	uint64_t key = howdah_leak_mix(of->key, zend_inline_hash_func(text, strlen(text)));
-	howdah_leak_visit_state(look, &from, key, value, NULL, of);
+	howdah_leak_visit_state(look, &from, key, value, initial, of);
 }
 
 static void visit_context(
 	struct howdah_leak_look *look, const struct howdah_leak_state_of *of, php_stream_context *context)
 {
-	if (context && context != FG(default_context)) {
-		visit(look, of, "stream_context_get_options", &context->options);
+	if (!context || context == FG(default_context)) {
+		return;
+	}
+	visit(look, of, "stream_context_get_options", &context->options, NULL);
+	if (context->notifier && Z_TYPE(context->notifier->ptr) != IS_UNDEF) {
+		zval none; /* most contexts have no callback */
+		ZVAL_NULL(&none);
+		visit(look, of, "stream_context_set_params", &context->notifier->ptr, &none);
 	}
 }
 
@@ -113,15 +122,15 @@ static void visit_stream(struct howdah_leak_look *look, const struct howdah_leak
 	zval value;
 	size_t changes = look->change_count;
 	if (is_memory(stream) && content_of(stream, &value)) {
-		visit(look, of, "stream_get_contents", howdah_leak_store_result(look, &value));
+		visit(look, of, "stream_get_contents", howdah_leak_store_result(look, &value), NULL);
 	}
 	/* What is written moves the position too. */
 	if (has_position(stream) && look->change_count == changes) {
 		ZVAL_LONG(&value, (zend_long)stream->position);
-		visit(look, of, "ftell", howdah_leak_store_result(look, &value));
+		visit(look, of, "ftell", howdah_leak_store_result(look, &value), NULL);
 	}
 	ZVAL_LONG(&value, filters_of(stream));
-	visit(look, of, "stream_filter_append", howdah_leak_store_result(look, &value));
+	visit(look, of, "stream_filter_append", howdah_leak_store_result(look, &value), NULL);
 	visit_context(look, of, PHP_STREAM_CONTEXT(stream));
 }
 

@@ -16,6 +16,7 @@ class Service
     public $temporary;
     public $log;
     public $options;
+    public $notified;
     public $filtered;
     public array $streams = [];
     public HashContext $hash;
@@ -36,6 +37,7 @@ class Service
         $this->temporary = fopen('php://temp', 'w+');
         $this->log = fopen(__DIR__ . '/log', 'w');
         $this->options = stream_context_create(['http' => ['method' => 'GET']]);
+        $this->notified = stream_context_create();
         $this->filtered = fopen('php://memory', 'w+');
         $this->streams = ['config' => fopen('php://memory', 'w+')];
         $this->hash = hash_init('sha256');
@@ -63,6 +65,7 @@ $actions = [
     },
     'element' => fn () => fwrite($service->streams['config'], 'x'),
     'context' => fn () => stream_context_set_option($service->options, 'http', 'header', 'X-Id: ' . $next()),
+    'params' => fn () => stream_context_set_params($service->notified, ['notification' => (fn ($id) => fn () => $id)($next())]),
     'filter' => fn () => stream_filter_append($service->filtered, 'string.rot13'),
     'hash' => fn () => hash_update($service->hash, 'x'),
     'image' => fn () => imagesetpixel($service->image, $next() % 8, 1, 0xffffff),
@@ -126,6 +129,12 @@ run
 run
 run
 wait-log "uri":"/context"
+var REQUEST_URI /params
+var QUERY_STRING do=params
+run
+run
+run
+wait-log "uri":"/params"
 var REQUEST_URI /filter
 var QUERY_STRING do=filter
 run
@@ -209,7 +218,7 @@ stop
 
 
 
-[log l 12] {"kind":"object storage","why":"grows","path":"$GLOBALS['service']->streams['config']{stream_get_contents()}","member":"Service::$streams","value":"3 bytes","count_before":2,"count":3,"file":"{ROOT}/test.php","line":10,"method":"GET","uri":"/element"}
+[log l 12] {"kind":"object storage","why":"grows","path":"$GLOBALS['service']->streams['config']{stream_get_contents()}","member":"Service::$streams","value":"3 bytes","count_before":2,"count":3,"file":"{ROOT}/test.php","line":11,"method":"GET","uri":"/element"}
 
 
 
@@ -217,45 +226,49 @@ stop
 
 
 
-[log l 18] {"kind":"object storage","why":"counts","path":"$GLOBALS['service']->filtered{stream_filter_append()}","member":"Service::$filtered","value":"3","file":"{ROOT}/test.php","line":9,"method":"GET","uri":"/filter"}
+[log l 18] {"kind":"object storage","why":"changes","path":"$GLOBALS['service']->notified{stream_context_set_params()}","member":"Service::$notified","value":"object(Closure)","file":"{ROOT}/test.php","line":9,"method":"GET","uri":"/params"}
 
 
 
-[log l 21] {"kind":"object storage","why":"changes","path":"$GLOBALS['service']->hash{hash_final()}","member":"Service::$hash","value":"64 bytes","file":"{ROOT}/test.php","line":11,"method":"GET","uri":"/hash"}
+[log l 21] {"kind":"object storage","why":"counts","path":"$GLOBALS['service']->filtered{stream_filter_append()}","member":"Service::$filtered","value":"3","file":"{ROOT}/test.php","line":10,"method":"GET","uri":"/filter"}
 
 
 
-[log l 24] {"kind":"object storage","why":"changes","path":"$GLOBALS['service']->image{imagebmp()}","member":"Service::$image","value":"%d bytes","file":"{ROOT}/test.php","line":12,"method":"GET","uri":"/image"}
+[log l 24] {"kind":"object storage","why":"changes","path":"$GLOBALS['service']->hash{hash_final()}","member":"Service::$hash","value":"64 bytes","file":"{ROOT}/test.php","line":12,"method":"GET","uri":"/hash"}
 
 
 
-[log l 27] {"kind":"object storage","why":"changes","path":"$GLOBALS['service']->interval{date}","member":"Service::$interval","value":"P4D","file":"{ROOT}/test.php","line":13,"method":"GET","uri":"/interval"}
+[log l 27] {"kind":"object storage","why":"changes","path":"$GLOBALS['service']->image{imagebmp()}","member":"Service::$image","value":"%d bytes","file":"{ROOT}/test.php","line":13,"method":"GET","uri":"/image"}
 
 
 
-[log l 30] {"kind":"object property","why":"changes","path":"$GLOBALS['service']->limit","member":"Service::$limit","value":"object(DateInterval)","file":"{ROOT}/test.php","line":14,"method":"GET","uri":"/limit"}
+[log l 30] {"kind":"object storage","why":"changes","path":"$GLOBALS['service']->interval{date}","member":"Service::$interval","value":"P4D","file":"{ROOT}/test.php","line":14,"method":"GET","uri":"/interval"}
 
 
 
-[log l 33] {"kind":"object storage","why":"counts","path":"$GLOBALS['service']->archive{count()}","member":"Service::$archive","value":"4","file":"{ROOT}/test.php","line":16,"method":"GET","uri":"/archive"}
+[log l 33] {"kind":"object property","why":"changes","path":"$GLOBALS['service']->limit","member":"Service::$limit","value":"object(DateInterval)","file":"{ROOT}/test.php","line":15,"method":"GET","uri":"/limit"}
 
 
 
-
-[log l 37] {"kind":"object storage","why":"counts","path":"$GLOBALS['service']->multi{curl_multi_setopt(CURLMOPT_MAXCONNECTS)}","member":"Service::$multi","value":"29","file":"{ROOT}/test.php","line":17,"method":"GET","uri":"/multi"}
-
-
-
-[log l 40] {"kind":"object storage","why":"changes","path":"$GLOBALS['service']->share{curl_share_setopt(CURLSHOPT_SHARE)}","member":"Service::$share","value":"2","file":"{ROOT}/test.php","line":18,"method":"GET","uri":"/share"}
-
-
-
-[log l 43] {"kind":"object storage","why":"counts","path":"$GLOBALS['service']->file{ftell()}","member":"Service::$file","value":"3","file":"{ROOT}/test.php","line":19,"method":"GET","uri":"/file"}
+[log l 36] {"kind":"object storage","why":"counts","path":"$GLOBALS['service']->archive{count()}","member":"Service::$archive","value":"4","file":"{ROOT}/test.php","line":17,"method":"GET","uri":"/archive"}
 
 
 
 
+[log l 40] {"kind":"object storage","why":"counts","path":"$GLOBALS['service']->multi{curl_multi_setopt(CURLMOPT_MAXCONNECTS)}","member":"Service::$multi","value":"32","file":"{ROOT}/test.php","line":18,"method":"GET","uri":"/multi"}
 
-[log l 48] {"kind":"random sequence","why":"left behind","path":"mt_srand()","value":"","count_before":0,"count":1,"method":"GET","uri":"/seed"}
 
-[log l 49] {"kind":"error handler","why":"left behind","path":"use_soap_error_handler()","value":"true","method":"GET","uri":"/soap"}
+
+[log l 43] {"kind":"object storage","why":"changes","path":"$GLOBALS['service']->share{curl_share_setopt(CURLSHOPT_SHARE)}","member":"Service::$share","value":"3","file":"{ROOT}/test.php","line":19,"method":"GET","uri":"/share"}
+
+
+
+[log l 46] {"kind":"object storage","why":"counts","path":"$GLOBALS['service']->file{ftell()}","member":"Service::$file","value":"3","file":"{ROOT}/test.php","line":20,"method":"GET","uri":"/file"}
+
+
+
+
+
+[log l 51] {"kind":"random sequence","why":"left behind","path":"mt_srand()","value":"","count_before":0,"count":1,"method":"GET","uri":"/seed"}
+
+[log l 52] {"kind":"error handler","why":"left behind","path":"use_soap_error_handler()","value":"true","method":"GET","uri":"/soap"}
