@@ -572,15 +572,16 @@ const OWN: &[Item<Scope>] = &[
             name: "reverse_proxy",
             syntax: "reverse_proxy [MATCHER] [UPSTREAM…] [{ … }]",
             default: "",
-            about: "Passes requests on to other servers: `HOST:PORT`, `http://HOST`, `https://HOST`, or \
-                    `unix//PATH` for a Unix socket. Bodies are streamed both ways. An upstream with `https://` gets \
+            about: "Passes requests on to other servers: `HOST:PORT`, `http://HOST`, `https://HOST`, \
+                    `h2c://HOST` for HTTP/2 without TLS (as for gRPC), or `unix//PATH` and `unix+h2c//PATH` for a \
+                    Unix socket. Bodies are streamed both ways. An upstream with `https://` gets \
                     its own address as the `Host`, all others the client's; `header_up Host {hostport}` sends the \
                     client's here too. `X-Forwarded-For`, `-Proto` and `-Host` are set; values that the client sent \
                     in them are kept only behind a trusted proxy (`trusted_proxies`). Fields with an underscore in \
                     their name are dropped, because CGI and WSGI cannot distinguish them from those with a hyphen. \
                     Early hints and trailers of the upstream are forwarded.",
-            differs: "HTTP/1.1 to the upstreams, with and without TLS; the only upgrade is WebSocket, from clients \
-                          with HTTP/1.1; the only placeholder in UPSTREAM is `{env.NAME}`.",
+            differs: "HTTP/1.1 to the upstreams unless `h2c://` or `versions` says otherwise; the only upgrade is \
+                          WebSocket, with HTTP/1.1 on both sides; early hints only from upstreams with HTTP/1.1; the only placeholder in UPSTREAM is `{env.NAME}`.",
             example: "reverse_proxy /api/* localhost:9000",
         },
         reverse_proxy::read,

@@ -108,7 +108,7 @@ const OWN: &[Item<Draft>] = &[
             default: "`http`",
             about: "The protocol to the upstreams, and its options. `fastcgi` has those of `php_fastcgi`, and \
                     means the same with `index off`.",
-            differs: "`http` is HTTP/1.1, with TLS too. `fastcgi` is for paths with a script.",
+            differs: "`fastcgi` is for paths with a script.",
             example: "transport http {\n\tdial_timeout 1s\n}",
         },
         |cx, call, draft| {
@@ -249,10 +249,25 @@ pub(super) fn read_block(
         upstream::warn_missing(cx, call, "localhost:9000");
     }
     upstreams.finish(&mut proxy)?;
+    warn_versions(cx, call, &proxy);
     proxy.balance = options.balance.finish(call, proxy.upstreams.len())?;
     proxy.health = options.health.finish(call)?;
     proxy.intercept = intercept.intercept;
     Ok(proxy)
+}
+
+/// As in Caddy, `2` needs TLS, and `h2c` is without it.
+fn warn_versions(cx: &mut Context, call: &Call<'_>, proxy: &ReverseProxy) {
+    let versions = proxy.versions;
+    if versions.http1 || proxy.uses_http2() {
+        return;
+    }
+    let message = if proxy.tls.is_some() {
+        "with TLS `versions h2c` is HTTP/1.1: write `versions 2` for HTTP/2"
+    } else {
+        "without TLS `versions 2` is HTTP/1.1: write `versions h2c` for HTTP/2"
+    };
+    cx.warn(&call.name.position, message);
 }
 
 /// Makes the placeholders of `handle_response` refer to the response whose header is changed.

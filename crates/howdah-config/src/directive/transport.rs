@@ -3,9 +3,10 @@
 use super::tls::trust_pool;
 use super::upstream::DIAL_TIMEOUT;
 use crate::https::options::{file, server_name};
-use crate::model::{CertificateFiles, ReverseProxy, UpstreamTls};
+use crate::model::{CertificateFiles, ReverseProxy, UpstreamTls, UpstreamVersions};
+use crate::syntax::tree::Word;
 use crate::table::value::{duration, optional_duration, unless_zero};
-use crate::table::{Entry, Item, Table, unsupported};
+use crate::table::{Entry, Item, Table, bad_value, unsupported};
 
 /// Names of the block of `transport http`.
 pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
@@ -193,20 +194,34 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
             Entry {
                 name: "versions",
                 syntax: "versions VERSION…",
-                default: "`1.1`",
-                about: "The versions of HTTP that may be used to upstreams. `1.1` is required.",
-                differs: "It is always HTTP/1.1, whatever else is named.",
-                example: "versions 1.1 2",
+                default: "`1.1`, and `h2c` with `h2c://`",
+                about: "The versions of HTTP that may be used to upstreams. With `h2c` all requests to upstreams \
+                    without TLS are HTTP/2 with prior knowledge; with `2`, and without `1.1`, all requests to upstreams \
+                    with TLS are HTTP/2.",
+                differs: "HTTP/1.1 is preferred if it is named along with `2`. Without it, an upstream with TLS must \
+                    have HTTP/2. No HTTP/3.",
+                example: "versions h2c 2",
             },
-            |_, call, _| {
+            |_, call, proxy| {
                 let words = call.arguments(1, usize::MAX)?;
-                if words.iter().any(|word| word.text == "1.1") {
-                    return Ok(());
+                let has = |version: &str| words.iter().any(|word| word.text == version);
+                let wrong = |word: &&Word| !["1.1", "2", "h2c", "3"].contains(&word.text.as_str());
+                if let Some(word) = words.iter().find(wrong) {
+                    return Err(bad_value(
+                        &word.position,
+                        format!("`{}` is not a version of HTTP", word.text),
+                        "write `1.1`, `2` or `h2c`",
+                    ));
                 }
-                Err(unsupported(
-                    &words[0],
-                    "upstreams are connected to by HTTP/1.1: add `1.1` if this one understands it",
-                ))
+                if words.iter().all(|word| word.text == "3") {
+                    return Err(unsupported(&words[0], "add `1.1`, `2` or `h2c`"));
+                }
+                proxy.versions = UpstreamVersions {
+                    http1: has("1.1"),
+                    http2: has("2"),
+                    h2c: has("h2c"),
+                };
+                Ok(())
             },
         ),
         Item::Unsupported("max_response_header", ""),

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crate::error::Error;
-use crate::model::{ReverseProxy, Upstream};
+use crate::model::{ReverseProxy, Upstream, UpstreamVersions};
 use crate::syntax::tree::Word;
 use crate::table::value::port;
 use crate::table::value::split_port;
@@ -23,12 +23,13 @@ pub(super) const DIAL_TIMEOUT: Entry = Entry {
 pub(super) enum Scheme {
     Http,
     Https,
+    H2c,
 }
 
 impl Scheme {
     fn port(self) -> u16 {
         match self {
-            Self::Http => 80,
+            Self::Http | Self::H2c => 80,
             Self::Https => 443,
         }
     }
@@ -44,6 +45,8 @@ pub(super) struct Upstreams {
     others: Option<Word>,
     plain: Option<Word>,
     socket: Option<Word>,
+    /// The first upstream, and whether it has `h2c://`.
+    first: Option<(Word, bool)>,
 }
 
 impl Upstreams {
@@ -63,6 +66,18 @@ impl Upstreams {
 
     fn add_one(&mut self, word: &Word) -> Result<(), Error> {
         let UpstreamAddress { scheme, upstream } = upstream(word, Some(Scheme::Http.port()))?;
+        let is_h2c = scheme == Some(Scheme::H2c);
+        let (other, other_is_h2c) = self.first.get_or_insert_with(|| (word.clone(), is_h2c));
+        if *other_is_h2c != is_h2c {
+            return Err(bad_value(
+                &word.position,
+                format!(
+                    "of `{}` and `{}` only one is HTTP/2 without TLS",
+                    other.text, word.text
+                ),
+                "write `h2c://` before all of them, or give the others a `reverse_proxy` of their own",
+            ));
+        }
         let contradicting = if scheme == Some(Scheme::Https) {
             self.encrypted.get_or_insert_with(|| word.clone());
             &self.others
@@ -98,6 +113,14 @@ impl Upstreams {
     pub(super) fn finish(self, proxy: &mut ReverseProxy) -> Result<(), Error> {
         if self.encrypted.is_some() {
             proxy.tls.get_or_insert_default();
+        }
+        if self.first.is_some_and(|(_, is_h2c)| is_h2c) {
+            // As in Caddy, the scheme replaces `versions`.
+            proxy.versions = UpstreamVersions {
+                http1: false,
+                http2: true,
+                h2c: true,
+            };
         }
         if let Some(tls) = &proxy.tls {
             if let Some(word) = self.plain {
@@ -143,6 +166,12 @@ pub(super) fn warn_missing(cx: &mut Context, call: &Call<'_>, example: &str) {
 /// An upstream of `php_fastcgi`.
 pub(super) fn fastcgi(word: &Word) -> Result<Upstream, Error> {
     let address = upstream(word, Some(80))?;
+    if address.scheme == Some(Scheme::H2c) {
+        return Err(unsupported(
+            word,
+            "FastCGI is not HTTP/2; write `HOST:PORT`, or `reverse_proxy` for a server that has HTTP/2",
+        ));
+    }
     if address.scheme == Some(Scheme::Https) {
         return Err(unsupported(
             word,
@@ -158,7 +187,7 @@ struct UpstreamAddress {
     upstream: Upstream,
 }
 
-/// `HOST:PORT`, `:PORT`, `http://HOST`, `https://HOST`, `unix//PATH`; without scheme and `default_port` there
+/// `HOST:PORT`, `:PORT`, `http://HOST`, `https://HOST`, `h2c://HOST`, `unix//PATH`, `unix+h2c//PATH`; without scheme and `default_port` there
 /// must be a port.
 fn upstream(word: &Word, default_port: Option<u16>) -> Result<UpstreamAddress, Error> {
     let text = word.text.as_str();
@@ -174,6 +203,12 @@ fn upstream(word: &Word, default_port: Option<u16>) -> Result<UpstreamAddress, E
     {
         return Ok(UpstreamAddress {
             scheme: None,
+            upstream: unix_socket(word, path)?,
+        });
+    }
+    if let Some(path) = text.strip_prefix("unix+h2c/") {
+        return Ok(UpstreamAddress {
+            scheme: Some(Scheme::H2c),
             upstream: unix_socket(word, path)?,
         });
     }
@@ -202,17 +237,14 @@ fn scheme(word: &Word, name: &str) -> Result<Scheme, Error> {
     match name {
         "http" => Ok(Scheme::Http),
         "https" => Ok(Scheme::Https),
-        "h2c" => Err(unsupported(
-            word,
-            "upstreams are connected to by HTTP/1.1: write `http://`",
-        )),
+        "h2c" => Ok(Scheme::H2c),
         _ => Err(bad_value(
             &word.position,
             format!(
                 "the upstream `{}` has the unknown scheme `{name}`",
                 word.text
             ),
-            "write `http://`, `https://` or no scheme; WebSockets pass through both",
+            "write `http://`, `https://`, `h2c://` or no scheme; WebSockets pass through the first two",
         )),
     }
 }
@@ -252,7 +284,7 @@ fn tcp(
         ));
     };
     let other = match scheme {
-        Some(Scheme::Http) => Some(Scheme::Https),
+        Some(Scheme::Http | Scheme::H2c) => Some(Scheme::Https),
         Some(Scheme::Https) => Some(Scheme::Http),
         None => None,
     };

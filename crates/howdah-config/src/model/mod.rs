@@ -75,7 +75,7 @@ pub use pool_limits::{LimitBlocks, POOL_LIMITS, PoolLimit, PoolLimitOverrides, P
 pub use pool_settings::{ClassicPool, Ini, PoolSettings, WorkersMax};
 pub use proxy::{
     Balance, CopiedHeader, CopyHeaders, FastCgi, ForwardAuth, HealthCheck, Intercept,
-    InterceptAction, InterceptRule, Policy, ReverseProxy, Upstream, UpstreamTls,
+    InterceptAction, InterceptRule, Policy, ReverseProxy, Upstream, UpstreamTls, UpstreamVersions,
 };
 pub use proxy_protocol::{ProxyPolicy, ProxyProtocol};
 pub use redis::Redis;

@@ -50,6 +50,27 @@ pub struct UpstreamTls {
     pub timeout: Option<Duration>,
 }
 
+/// `versions`, `h2c://`: the versions of HTTP to upstreams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UpstreamVersions {
+    /// `1.1`: default true.
+    pub http1: bool,
+    /// `2`, over TLS: default false.
+    pub http2: bool,
+    /// `h2c`, without TLS: default false.
+    pub h2c: bool,
+}
+
+impl Default for UpstreamVersions {
+    fn default() -> Self {
+        Self {
+            http1: true,
+            http2: false,
+            h2c: false,
+        }
+    }
+}
+
 /// `lb_policy`: how one of the healthy upstreams is chosen for a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[expect(missing_docs, reason = "the names are the documentation")]
@@ -241,6 +262,8 @@ pub struct ReverseProxy {
     /// `https://`, `tls` …: default without TLS. With TLS, requests have the upstream's address as their `Host`, unless
     /// `header_up` sets it.
     pub tls: Option<UpstreamTls>,
+    /// `versions` …: default HTTP/1.1.
+    pub versions: UpstreamVersions,
     /// `lb_policy` …
     pub balance: Balance,
     /// `health_uri` …: default none.
@@ -280,6 +303,7 @@ impl ReverseProxy {
         Self {
             upstreams,
             tls: None,
+            versions: UpstreamVersions::default(),
             balance: Balance::default(),
             health: None,
             method: None,
@@ -295,6 +319,15 @@ impl ReverseProxy {
             write_timeout: None,
             stream_timeout: None,
             intercept: Intercept::default(),
+        }
+    }
+
+    /// Requests to the upstreams are HTTP/2: negotiated with TLS, with prior knowledge without it.
+    #[must_use]
+    pub fn uses_http2(&self) -> bool {
+        match &self.tls {
+            Some(_) => self.versions.http2 && !self.versions.http1,
+            None => self.versions.h2c,
         }
     }
 }

@@ -286,12 +286,20 @@ fn responses() {
 fn upstreams() {
     check(&[
         (
-            "reverse_proxy h2c://a",
-            "2:15: `h2c://a` is not supported in this version; upstreams are connected to by HTTP/1.1: write `http://`",
+            "reverse_proxy h2c://a b",
+            "2:23: of `h2c://a` and `b` only one is HTTP/2 without TLS; write `h2c://` before all of them, or give the others a `reverse_proxy` of their own",
+        ),
+        (
+            "reverse_proxy h2c://a {\ntransport http {\ntls\n}\n}",
+            "2:15: `h2c://a` is not encrypted, but the transport is; write `https://`, or remove the `tls` options",
+        ),
+        (
+            "php_fastcgi h2c://a",
+            "2:13: `h2c://a` is not supported in this version; FastCGI is not HTTP/2; write `HOST:PORT`, or `reverse_proxy` for a server that has HTTP/2",
         ),
         (
             "reverse_proxy wss://a",
-            "2:15: the upstream `wss://a` has the unknown scheme `wss`; write `http://`, `https://` or no scheme; WebSockets pass through both",
+            "2:15: the upstream `wss://a` has the unknown scheme `wss`; write `http://`, `https://`, `h2c://` or no scheme; WebSockets pass through the first two",
         ),
         (
             "reverse_proxy https://a:80",

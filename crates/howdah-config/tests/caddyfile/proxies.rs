@@ -96,6 +96,32 @@ fn options_of_encryption() {
 }
 
 #[test]
+fn versions_and_encryption_determine_the_protocol() {
+    let with = |upstream: &str, options: &str| {
+        format!("reverse_proxy {upstream} {{\ntransport http {{\n{options}\n}}\n}}")
+    };
+    for (directive, is_http2) in [
+        ("reverse_proxy a".to_owned(), false),
+        ("reverse_proxy h2c://a h2c://b:81".to_owned(), true),
+        ("reverse_proxy unix+h2c//a.sock".to_owned(), true),
+        ("forward_auth h2c://a {\nuri /\n}".to_owned(), true),
+        (with("a", "versions h2c"), true),
+        (with("a", "versions 1.1 h2c"), true),
+        (with("a", "versions h2c 2"), true),
+        (with("a", "versions 2"), false),
+        (with("h2c://a", "versions 1.1"), true),
+        (with("https://a", "versions 2"), true),
+        (with("https://a", "versions h2c 2"), true),
+        (with("https://a", "versions 1.1 2"), false),
+        (with("https://a", "versions h2c"), false),
+        (with("a", "tls\nversions 2"), true),
+    ] {
+        assert_eq!(proxy(&directive).uses_http2(), is_http2, "{directive}");
+    }
+    assert_eq!(proxy("reverse_proxy h2c://a").upstreams, [tcp("a", 80)]);
+}
+
+#[test]
 fn unused_authorities_are_a_warning() {
     let text = ":80 {\nreverse_proxy a {\ntransport http {\ntls_insecure_skip_verify\n\
                 tls_trust_pool file a.pem\n}\n}\n}\n";

@@ -326,8 +326,21 @@ fn the_last_auto_https_counts() {
 #[test]
 fn transports_name_versions() {
     config(":80 {\nreverse_proxy a:1 {\ntransport http {\nversions 1.1 2\n}\n}\n}");
-    let wrong = errors(":80 {\nreverse_proxy a:1 {\ntransport http {\nversions h2c\n}\n}\n}");
-    assert!(wrong[0].contains("HTTP/1.1"), "{wrong:?}");
+    let of = |versions: &str| {
+        format!(":80 {{\nreverse_proxy a:1 {{\ntransport http {{\nversions {versions}\n}}\n}}\n}}")
+    };
+    let wrong = errors(&of("3"));
+    assert!(wrong[0].contains("add `1.1`, `2` or `h2c`"), "{wrong:?}");
+    let wrong = errors(&of("1.1 1.0"));
+    assert!(wrong[0].contains("`1.0` is not a version"), "{wrong:?}");
+    assert_eq!(
+        warnings(&of("2")),
+        ["without TLS `versions 2` is HTTP/1.1: write `versions h2c` for HTTP/2"]
+    );
+    assert_eq!(
+        warnings(&of("h2c\ntls")),
+        ["with TLS `versions h2c` is HTTP/1.1: write `versions 2` for HTTP/2"]
+    );
 }
 
 #[test]

@@ -11,9 +11,9 @@ use h2::client::{Builder, SendRequest};
 use http::{Request, Response};
 use tokio::task::JoinHandle;
 
-type Driver = JoinHandle<Result<(), h2::Error>>;
+pub(crate) type Driver = JoinHandle<Result<(), h2::Error>>;
 
-async fn connect(harness: &Harness, window: u32) -> (SendRequest<Bytes>, Driver) {
+pub(crate) async fn connect(harness: &Harness, window: u32) -> (SendRequest<Bytes>, Driver) {
     let stream = tokio::net::TcpStream::connect(harness.address())
         .await
         .unwrap();
@@ -23,7 +23,7 @@ async fn connect(harness: &Harness, window: u32) -> (SendRequest<Bytes>, Driver)
     (client, tokio::spawn(connection))
 }
 
-fn request(method: &str, path: &str) -> Request<()> {
+pub(crate) fn request(method: &str, path: &str) -> Request<()> {
     Request::builder()
         .method(method)
         .uri(format!("http://a.test:99{path}"))
@@ -52,7 +52,7 @@ async fn send(
     (parts, String::from_utf8(text).unwrap())
 }
 
-async fn within<F: Future>(future: F) -> F::Output {
+pub(crate) async fn within<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(PATIENCE, future)
         .await
         .expect("waited in vain")

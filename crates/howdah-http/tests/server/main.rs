@@ -20,6 +20,7 @@ mod names;
 mod protocol;
 mod proxy;
 mod proxy_faults;
+mod proxy_http2;
 mod proxy_kept;
 mod proxy_protocol;
 mod proxy_tls;

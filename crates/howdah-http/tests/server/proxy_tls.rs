@@ -22,13 +22,13 @@ use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use tempfile::TempDir;
 
 /// An authority and a directory for its certificates.
-struct Authority {
+pub(crate) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     directory: TempDir,
 }
 
 impl Authority {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let name = &mut params.distinguished_name;
@@ -44,7 +44,7 @@ impl Authority {
     }
 
     /// `tls_trust_pool` with the authority's certificate.
-    fn pool(&self) -> String {
+    pub(crate) fn pool(&self) -> String {
         format!("tls_trust_pool file {}", self.file("ca.pem").display())
     }
 
@@ -55,7 +55,7 @@ impl Authority {
     }
 
     /// A server configuration with this name. It requests certificates of `clients`.
-    fn server(&self, name: &str, clients: Option<&Self>) -> Arc<ServerConfig> {
+    pub(crate) fn server(&self, name: &str, clients: Option<&Self>) -> Arc<ServerConfig> {
         serving(&self.issue(name), clients)
     }
 }
@@ -86,13 +86,13 @@ fn serving(
 }
 
 /// An HTTPS server that returns the received request.
-struct Upstream {
+pub(crate) struct Upstream {
     port: u16,
     connections: Arc<AtomicUsize>,
 }
 
 impl Upstream {
-    fn start(config: Arc<ServerConfig>) -> Self {
+    pub(crate) fn start(config: Arc<ServerConfig>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let connections = Arc::new(AtomicUsize::new(0));
@@ -108,7 +108,7 @@ impl Upstream {
         Self { port, connections }
     }
 
-    fn url(&self, host: &str) -> String {
+    pub(crate) fn url(&self, host: &str) -> String {
         format!("https://{host}:{}", self.port)
     }
 }
@@ -160,7 +160,7 @@ fn answer(config: Arc<ServerConfig>, socket: impl Read + Write) -> io::Result<()
     }
 }
 
-fn transport(options: &str) -> String {
+pub(crate) fn transport(options: &str) -> String {
     format!("reverse_proxy UP {{\ntransport http {{\n{options}\n}}\n}}")
 }
 

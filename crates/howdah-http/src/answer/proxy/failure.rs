@@ -3,6 +3,7 @@
 use std::error::Error as _;
 use std::io;
 
+use h2::Reason;
 use http::{Extensions, StatusCode};
 use hyper_util::client::legacy::Error as ClientError;
 use hyper_util::client::legacy::connect::CaptureConnection;
@@ -63,6 +64,46 @@ impl Failure {
             Some(lost) => Self::Lost { lost, cause: text },
             None => Self::Client(text),
         }
+    }
+
+    /// `is_unsent`: no part of the request was handed to a connection.
+    pub(super) fn of_http2(error: &hyper::Error, is_unsent: bool) -> Self {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        let mut lost = is_unsent;
+        while let Some(found) = cause {
+            let io = found.downcast_ref::<io::Error>();
+            if io.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+                return Self::Stalled(found.to_string());
+            }
+            text = format!("{text}: {found}");
+            if let Some(h2) = found.downcast_ref::<h2::Error>() {
+                if let Some(io) = h2.get_io()
+                    && io.kind() == io::ErrorKind::TimedOut
+                {
+                    return Self::Stalled(io.to_string());
+                }
+                let reason = h2.reason();
+                // The upstream has not processed the request (RFC 9113 §8.7).
+                lost |= h2.is_remote()
+                    && ((h2.is_reset() && reason == Some(Reason::REFUSED_STREAM))
+                        || (h2.is_go_away() && reason == Some(Reason::NO_ERROR)));
+                if h2.is_library()
+                    && matches!(
+                        reason,
+                        Some(Reason::FRAME_SIZE_ERROR | Reason::PROTOCOL_ERROR)
+                    )
+                {
+                    text.push_str(" (if it has only HTTP/1.1: remove `h2c://` or `versions`)");
+                }
+            }
+            cause = found.source();
+        }
+        if lost {
+            let lost = RequestLoss::Unsent;
+            return Self::Lost { lost, cause: text };
+        }
+        Self::Client(text)
     }
 
     /// Whether the upstream is at fault. A request that cannot be sent to any upstream does not count: a client could

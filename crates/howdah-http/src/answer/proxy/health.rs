@@ -13,6 +13,7 @@ use hyper_util::client::legacy::connect::capture_connection;
 
 use super::Upstreams;
 use super::failure::Failure;
+use super::http2;
 use super::upload::{Source, Upload, UploadLimits};
 use crate::answer::upstream::balance::Balancer;
 use crate::answer::upstream::health::{
@@ -40,6 +41,11 @@ impl health::Upstreams for Upstreams {
             let source = Source::new(Some(Incoming::Read(body)), limits);
             let mut headers = headers.clone();
             source.frame(method, &mut headers);
+            if let Some(http2) = &self.http2 {
+                let body = Upload(source);
+                let request = http2::request((method, uri), headers, body, self.is_encrypted)?;
+                return http2.send(&format!("{PROBED}{index}"), request).await;
+            }
             let mut request = Request::builder()
                 .method(method)
                 .uri(format!("http://{PROBED}{index}{uri}"))

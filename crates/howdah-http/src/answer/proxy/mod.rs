@@ -6,6 +6,7 @@
 mod failure;
 mod head;
 mod health;
+mod http2;
 mod interim_queue;
 pub(crate) mod job;
 mod upload;
@@ -33,6 +34,7 @@ use tokio::time::{Instant, Sleep};
 
 use self::failure::Failure;
 use self::head::Trust;
+use self::http2::{Http2Client, Http2Stream};
 use self::interim_queue::InterimQueue;
 use self::job::ProxyJob;
 pub(crate) use self::upload::UploadLimits;
@@ -59,6 +61,9 @@ pub(crate) struct Upstreams {
     client: Client<Connector, Upload>,
     /// The same, but with a new connection for each request.
     fresh: Client<Connector, Upload>,
+    /// In place of both, if the upstreams have HTTP/2.
+    http2: Option<Http2Client>,
+    is_encrypted: bool,
     balancer: Balancer,
     /// The `Host` of requests to each upstream.
     hosts: Box<[Host]>,
@@ -132,6 +137,10 @@ impl Upstreams {
             write_timeout: proxy.write_timeout,
             encryption,
         };
+        let is_encrypted = connector.encryption.is_some();
+        let http2 = proxy
+            .uses_http2()
+            .then(|| Http2Client::new(connector.clone(), proxy.keepalive));
         let mut builder = Client::builder(TokioExecutor::new());
         builder
             .pool_timer(TokioTimer::new())
@@ -146,6 +155,8 @@ impl Upstreams {
         Ok(Rc::new(Self {
             client: builder.build(connector.clone()),
             fresh: fresh.build(connector),
+            http2,
+            is_encrypted,
             hosts,
             probe_hosts,
             balancer: Balancer::new(state, &proxy.balance),
@@ -170,7 +181,13 @@ impl Upstreams {
         source: &Source,
         client: (Interim<'_>, Option<&DisconnectGuard>),
     ) -> Result<Response<Incoming>, Failure> {
-        let attempt = |upstream| self.attempt(upstream, index, (job, source), client);
+        let attempt = async |upstream| match &self.http2 {
+            Some(http2) => {
+                self.attempt_http2(http2, index, (job, source), client.1)
+                    .await
+            }
+            None => self.attempt(upstream, index, (job, source), client).await,
+        };
         match attempt(&self.client).await {
             Err(failure @ Failure::Lost { .. })
                 if failure.is_harmless(job.method.is_safe()) && !source.has_started() =>
@@ -205,12 +222,7 @@ impl Upstreams {
                 tracing::debug!(target: "howdah::proxy", "an interim response was not forwarded: {error}");
             }
         };
-        let mut silence = pin!(async {
-            match self.header_timeout {
-                None => std::future::pending().await,
-                Some(limit) => source.silence(limit).await,
-            }
-        });
+        let mut silence = pin!(self.silence(source));
         let mut sent = pin!(wait_until_sent(connection.clone(), || source.sent_at(start)));
         let result = loop {
             tokio::select! {
@@ -246,6 +258,26 @@ impl Upstreams {
         job: &ProxyJob,
         source: &Source,
     ) -> Result<Request<Upload>, Failure> {
+        let headers = self.upstream_headers(index, job, source);
+        let mut request = Request::builder()
+            .method(job.method.clone())
+            .uri(format!("http://{CHOSEN}{index}{}", job.target))
+            .body(Upload(source.clone()))
+            .map_err(Failure::Request)?;
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+
+    /// Completes when the upstream has been inactive for too long before its response.
+    async fn silence(&self, source: &Source) {
+        match self.header_timeout {
+            None => std::future::pending().await,
+            Some(limit) => source.silence(limit).await,
+        }
+    }
+
+    /// The header of the request to the upstream of this number.
+    fn upstream_headers(&self, index: usize, job: &ProxyJob, source: &Source) -> HeaderMap {
         let mut headers = job.headers.clone();
         if let Some(protocol) = &job.upgrade {
             set_upgrade(&mut headers, protocol.clone());
@@ -262,13 +294,7 @@ impl Upstreams {
             change.apply_for(&name, &mut headers);
         }
         source.frame(&job.method, &mut headers);
-        let mut request = Request::builder()
-            .method(job.method.clone())
-            .uri(format!("http://{CHOSEN}{index}{}", job.target))
-            .body(Upload(source.clone()))
-            .map_err(Failure::Request)?;
-        *request.headers_mut() = headers;
-        Ok(request)
+        headers
     }
 }
 
@@ -370,6 +396,7 @@ impl Upstreams {
         }
         // hyper's notes about the upstream's connection must not affect the client's.
         let reason = head.extensions.remove::<hyper::ext::ReasonPhrase>();
+        let stream = head.extensions.remove::<Http2Stream>();
         head.extensions.clear();
         head.extensions.insert(ExternalResponse);
         if let Some(reason) = reason {
@@ -383,6 +410,7 @@ impl Upstreams {
             limit: self.read_timeout,
             timer: None,
             _active: active,
+            _stream: stream,
         };
         Response::from_parts(head, Content::Endpoint(Box::pin(body)))
     }
@@ -425,6 +453,7 @@ struct Download {
     /// Runs while the upstream sends nothing.
     timer: Option<Pin<Box<Sleep>>>,
     _active: ActiveRequest,
+    _stream: Option<Http2Stream>,
 }
 
 impl Body for Download {

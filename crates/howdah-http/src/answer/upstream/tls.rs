@@ -17,6 +17,11 @@ use super::Stream;
 /// Sessions of upstreams that a front thread can resume, for each `reverse_proxy`.
 const SESSIONS: usize = 64;
 
+/// The name of HTTP/2 in a handshake.
+const HTTP2: &[u8] = b"h2";
+
+const HTTP2_MISSING: &str = "it does not offer HTTP/2 with TLS: write `versions 1.1`";
+
 /// TLS configurations for upstreams, by settings. Shared by all front threads, since files are read
 /// for them.
 #[derive(Debug, Default)]
@@ -62,6 +67,8 @@ pub(crate) struct Encryption {
     /// Expected server name per upstream.
     names: Arc<[ServerName<'static>]>,
     limit: Duration,
+    /// The upstreams must have HTTP/2.
+    is_http2: bool,
 }
 
 impl Encryption {
@@ -81,9 +88,15 @@ impl Encryption {
             };
             ServerName::try_from(name.clone()).map_err(|_| EncryptionError::Name { name })
         };
+        let mut client = clients.client(tls)?;
+        let is_http2 = proxy.uses_http2();
+        if is_http2 {
+            client.alpn_protocols = vec![HTTP2.to_vec()];
+        }
         Ok(Some(Self {
             names: proxy.upstreams.iter().map(name).collect::<Result<_, _>>()?,
-            connector: Arc::new(clients.client(tls)?).into(),
+            connector: Arc::new(client).into(),
+            is_http2,
             limit: tls.timeout.unwrap_or(proxy.dial_timeout),
         }))
     }
@@ -99,7 +112,13 @@ impl Encryption {
         };
         let handshake = self.connector.connect(name.clone(), stream);
         match tokio::time::timeout(self.limit, handshake).await {
-            Ok(result) => result,
+            Ok(result) => {
+                let stream = result?;
+                if self.is_http2 && stream.get_ref().1.alpn_protocol() != Some(HTTP2) {
+                    return Err(io::Error::other(HTTP2_MISSING));
+                }
+                Ok(stream)
+            }
             Err(_) => Err(io::Error::new(
                 io::ErrorKind::TimedOut,
                 "the TLS handshake timed out",
@@ -117,6 +136,7 @@ pub(crate) fn explain(error: &io::Error) -> Option<String> {
             "it does not speak TLS there: check its port, or write `http://`".into()
         }
         Error::AlertReceived(alert) => match alert {
+            AlertDescription::NoApplicationProtocol => HTTP2_MISSING.into(),
             AlertDescription::CertificateRequired => {
                 "it requires a client certificate: add `tls_client_auth CERT KEY`".into()
             }
