@@ -579,9 +579,13 @@ const OWN: &[Item<Scope>] = &[
                     client's here too. `X-Forwarded-For`, `-Proto` and `-Host` are set; values that the client sent \
                     in them are kept only behind a trusted proxy (`trusted_proxies`). Fields with an underscore in \
                     their name are dropped, because CGI and WSGI cannot distinguish them from those with a hyphen. \
-                    Early hints and trailers of the upstream are forwarded.",
+                    Early hints and trailers of the upstream are forwarded. Placeholders in `HOST:PORT` are evaluated for each \
+                    request; an empty or invalid address gets 502. Security: never let clients choose the address \
+                    freely, or they reach every server that this one reaches; use the values of a `map`, or of a \
+                    regular expression that permits only known hosts.",
             differs: "HTTP/1.1 to the upstreams unless `h2c://` or `versions` says otherwise; the only upgrade is \
-                          WebSocket, with HTTP/1.1 on both sides; early hints only from upstreams with HTTP/1.1; the only placeholder in UPSTREAM is `{env.NAME}`.",
+                          WebSocket, with HTTP/1.1 on both sides; early hints only from upstreams with HTTP/1.1; no placeholders in paths of sockets, and no active health checks of \
+                          upstreams with placeholders.",
             example: "reverse_proxy /api/* localhost:9000",
         },
         reverse_proxy::read,

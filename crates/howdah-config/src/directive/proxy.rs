@@ -8,8 +8,8 @@ use super::scope::Scope;
 use super::transport::TRANSPORT;
 use super::upstream::{self, Upstreams};
 use super::upstream_options::{self, HasUpstreams, UpstreamDraft};
-use crate::error::Error;
-use crate::model::{Figure, Handler, HeaderChange, Part, Placeholder, ReverseProxy};
+use crate::error::{Error, ErrorKind};
+use crate::model::{Figure, Handler, HeaderChange, Part, Placeholder, ReverseProxy, Upstream};
 use crate::syntax::tree::Word;
 use crate::table::template::{EvaluationTime, template};
 use crate::table::value::duration;
@@ -252,6 +252,14 @@ pub(super) fn read_block(
     warn_versions(cx, call, &proxy);
     proxy.balance = options.balance.finish(call, proxy.upstreams.len())?;
     proxy.health = options.health.finish(call)?;
+    let is_template = |upstream: &&Upstream| matches!(upstream, Upstream::Template { .. });
+    if let (Some(upstream), Some(_)) = (proxy.upstreams.iter().find(is_template), &proxy.health) {
+        return Err(call.error(
+            ErrorKind::Conflict,
+            format!("the upstream `{upstream}` cannot be checked without a request"),
+            "remove the options `health_…`, or the placeholders",
+        ));
+    }
     proxy.intercept = intercept.intercept;
     Ok(proxy)
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use crate::error::Error;
 use crate::model::{ReverseProxy, Upstream, UpstreamVersions};
 use crate::syntax::tree::Word;
+use crate::table::template::template;
 use crate::table::value::port;
 use crate::table::value::split_port;
 use crate::table::{Call, Context, Entry, bad_value, unsupported};
@@ -166,6 +167,12 @@ pub(super) fn warn_missing(cx: &mut Context, call: &Call<'_>, example: &str) {
 /// An upstream of `php_fastcgi`.
 pub(super) fn fastcgi(word: &Word) -> Result<Upstream, Error> {
     let address = upstream(word, Some(80))?;
+    if let Upstream::Template { .. } = address.upstream {
+        return Err(unsupported(
+            word,
+            "a FastCGI server has no placeholders; write `{$NAME}` for an environment variable",
+        ));
+    }
     if address.scheme == Some(Scheme::H2c) {
         return Err(unsupported(
             word,
@@ -192,10 +199,7 @@ struct UpstreamAddress {
 fn upstream(word: &Word, default_port: Option<u16>) -> Result<UpstreamAddress, Error> {
     let text = word.text.as_str();
     if text.contains('{') {
-        return Err(unsupported(
-            word,
-            "an upstream has no placeholders; write `{$NAME}` for an environment variable",
-        ));
+        return with_placeholders(word);
     }
     if let Some(path) = text
         .strip_prefix("unix/")
@@ -219,6 +223,28 @@ fn upstream(word: &Word, default_port: Option<u16>) -> Result<UpstreamAddress, E
     Ok(UpstreamAddress {
         scheme,
         upstream: tcp(word, scheme, address, default_port)?,
+    })
+}
+
+/// An upstream whose address is known with each request.
+fn with_placeholders(word: &Word) -> Result<UpstreamAddress, Error> {
+    // As in Caddy. The kind of the upstream must not depend on a request.
+    if word.text.contains("://") || word.text.starts_with("unix") {
+        return Err(bad_value(
+            &word.position,
+            format!(
+                "the upstream `{}` has placeholders along with a scheme or a socket",
+                word.text
+            ),
+            "write `HOST:PORT`; `tls` and `versions` in `transport http` are for the protocol",
+        ));
+    }
+    Ok(UpstreamAddress {
+        scheme: None,
+        upstream: Upstream::Template {
+            template: template(word)?,
+            text: word.text.clone(),
+        },
     })
 }
 

@@ -23,6 +23,12 @@ pub enum Upstream {
     },
     /// `unix//PATH`.
     Unix(PathBuf),
+    /// `HOST:PORT` with placeholders: another server for each request. Only in `reverse_proxy`.
+    Template {
+        template: Template,
+        /// As written.
+        text: String,
+    },
 }
 
 impl std::fmt::Display for Upstream {
@@ -31,6 +37,7 @@ impl std::fmt::Display for Upstream {
             Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
             Self::Tcp { host, port } => write!(f, "{host}:{port}"),
             Self::Unix(path) => write!(f, "unix/{}", path.display()),
+            Self::Template { text, .. } => f.write_str(text),
         }
     }
 }

@@ -96,6 +96,45 @@ fn options_of_encryption() {
 }
 
 #[test]
+fn upstreams_may_have_placeholders() {
+    for text in [
+        "{http.request.header.X-Up}:8080",
+        "{re.x.1}",
+        "{vars.y}.internal:{query.port}",
+    ] {
+        let proxy = proxy(&format!("reverse_proxy {text}"));
+        let [upstream @ Upstream::Template { .. }] = &proxy.upstreams[..] else {
+            panic!("{:?}", proxy.upstreams);
+        };
+        assert_eq!(upstream.to_string(), text);
+    }
+    for (directive, expected) in [
+        (
+            "reverse_proxy http://{host}:80",
+            "placeholders along with a scheme or a socket",
+        ),
+        (
+            "reverse_proxy unix//run/{host}.sock",
+            "placeholders along with a scheme or a socket",
+        ),
+        ("reverse_proxy {http.nothing}:80", "`{http.nothing}`"),
+        (
+            "reverse_proxy {host}:81 {\nhealth_uri /\n}",
+            "the upstream `{host}:81` cannot be checked without a request",
+        ),
+        (
+            "php_fastcgi {host}:9000",
+            "a FastCGI server has no placeholders",
+        ),
+    ] {
+        let errors = full(&format!(":80 {{\n{directive}\n}}\n"))
+            .unwrap_err()
+            .to_string();
+        assert!(errors.contains(expected), "{directive}: {errors}");
+    }
+}
+
+#[test]
 fn versions_and_encryption_determine_the_protocol() {
     let with = |upstream: &str, options: &str| {
         format!("reverse_proxy {upstream} {{\ntransport http {{\n{options}\n}}\n}}")

@@ -655,3 +655,54 @@ fn an_upstream_that_accepts_nothing_is_given_up() {
     assert!(deaf.accept().is_ok());
     assert!(deaf.accept().is_err());
 }
+
+#[test]
+fn placeholders_choose_the_upstream() {
+    let (one, two) = (back(), back());
+    let port = |back: &crate::support::front::Back| back.harness.address().port();
+    let site = format!(
+        "map {{path}} {{tenant}} {{\n~^/t/one localhost:{}\n~^/t/two 127.0.0.1:{}\ndefault \"\"\n}}\n\
+         reverse_proxy /t/* {{tenant}} {{\nheader_up X-Up {{upstream_hostport}}\n}}\n\
+         @port path_regexp to ^/to/([0-9]+)\nreverse_proxy @port 127.0.0.1:{{re.to.1}}\n\
+         reverse_proxy {{http.request.header.X-Up}}:{{query.port}} {{\n\
+         fail_duration 1m\nunhealthy_status 5xx\n}}",
+        port(&one),
+        port(&two)
+    );
+    let front = front("", "", &site);
+    for (number, back) in [("one", &one), ("two", &two)] {
+        for _ in 0..3 {
+            let reply = front.get(&format!("/t/{number}/x"));
+            assert_eq!(reply.value("uri"), format!("/t/{number}/x"));
+            assert_eq!(reply.value("host"), "localhost");
+            assert!(reply.value("h.x-up").ends_with(&format!(":{}", port(back))));
+        }
+        // Their connections are kept.
+        assert_eq!(back.harness.server.stats().connections(), 1);
+        let reply = front.get(&format!("/to/{}", port(back)));
+        assert_eq!(reply.status, 200);
+        let target = format!("/x?port={}", port(back));
+        let reply = front.get_with(&target, "X-Up: 127.0.0.1\r\n");
+        assert_eq!(reply.status, 200);
+    }
+    for (target, fields) in [
+        ("/t/other", ""),
+        ("/to/99999", ""),
+        ("/x?port=80", ""),
+        ("/x", "X-Up: 127.0.0.1\r\n"),
+        ("/x?port=80", "X-Up: unix//run/a.sock\r\n"),
+        ("/x?port=80", "X-Up: user@127.0.0.1\r\n"),
+    ] {
+        assert_eq!(
+            front.get_with(target, fields).status,
+            502,
+            "{target} {fields}"
+        );
+    }
+    // A server that one client has chosen is not unhealthy for others.
+    let (_closed, address) = closed_port();
+    let target = format!("/x?port={}", address.port());
+    assert_eq!(front.get_with(&target, "X-Up: 127.0.0.1\r\n").status, 502);
+    let target = format!("/x?port={}", port(&one));
+    assert_eq!(front.get_with(&target, "X-Up: 127.0.0.1\r\n").status, 200);
+}

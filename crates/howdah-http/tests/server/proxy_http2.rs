@@ -291,3 +291,28 @@ fn http2_is_negotiated_with_tls() {
         assert_eq!(front.get("/").status, 502);
     }
 }
+
+#[test]
+fn placeholders_choose_an_upstream_with_http2() {
+    let authority = Authority::new();
+    let upstream =
+        Http2Upstream::start(Some(authority.server("localhost", None)), |_| Action::Echo);
+    let site = transport(&format!("{}\nversions 2", authority.pool()));
+    let address = format!("{{query.host}}:{}", upstream.port);
+    let front = front(&address, "", &site);
+    for (host, status) in [
+        ("localhost", 200),
+        ("LOCALHOST", 200),
+        ("127.0.0.1", 502),
+        ("", 502),
+    ] {
+        assert_eq!(
+            front.get(&format!("/a?host={host}")).status,
+            status,
+            "{host}"
+        );
+    }
+    let seen = upstream.seen.lock().unwrap();
+    let expected = format!("localhost:{}", upstream.port);
+    assert_eq!(seen[0].uri().authority().unwrap().as_str(), expected);
+}

@@ -32,7 +32,7 @@ impl health::Upstreams for FastCgi {
         let address = probe_address(&self.options.upstreams[index], check);
         let host = match &address {
             Upstream::Tcp { .. } => address.to_string(),
-            Upstream::Unix(_) => "localhost".to_owned(),
+            Upstream::Unix(_) | Upstream::Template { .. } => "localhost".to_owned(),
         };
         // Any printable name is a valid value.
         let host = HeaderValue::try_from(host).unwrap_or(HeaderValue::from_static("localhost"));

@@ -31,6 +31,8 @@ pub(super) enum Failure {
     /// The connection failed after a time without progress. A part of the request may have arrived.
     #[error("{0}")]
     Stalled(String),
+    #[error("its placeholders are {0:?} for this request, which is not `HOST:PORT`")]
+    Address(String),
     #[error("the request cannot be forwarded: {0}")]
     Request(http::Error),
 }
@@ -109,13 +111,14 @@ impl Failure {
     /// Whether the upstream is at fault. A request that cannot be sent to any upstream does not count: a client could
     /// make all of them appear unhealthy.
     pub(super) fn is_upstream_fault(&self) -> bool {
-        !matches!(self, Self::Request(_))
+        !matches!(self, Self::Request(_) | Self::Address(_))
     }
 
     /// Whether a request may be sent again: no upstream has received it, or it `is_repeatable`.
     pub(super) fn is_harmless(&self, is_repeatable: bool) -> bool {
         match self {
             Self::DialTimeout(_)
+            | Self::Address(_)
             | Self::Connect(_)
             | Self::Lost {
                 lost: RequestLoss::Unsent,
@@ -136,9 +139,11 @@ impl Failure {
             Self::HeaderTimeout | Self::DialTimeout(_) | Self::Stalled(_) => {
                 StatusCode::GATEWAY_TIMEOUT
             }
-            Self::Connect(_) | Self::Client(_) | Self::Lost { .. } | Self::Answer(_) => {
-                StatusCode::BAD_GATEWAY
-            }
+            Self::Address(_)
+            | Self::Connect(_)
+            | Self::Client(_)
+            | Self::Lost { .. }
+            | Self::Answer(_) => StatusCode::BAD_GATEWAY,
             Self::Request(_) => StatusCode::BAD_REQUEST,
         }
     }

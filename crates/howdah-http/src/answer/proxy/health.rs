@@ -44,7 +44,8 @@ impl health::Upstreams for Upstreams {
             if let Some(http2) = &self.http2 {
                 let body = Upload(source);
                 let request = http2::request((method, uri), headers, body, self.is_encrypted)?;
-                return http2.send(&format!("{PROBED}{index}"), request).await;
+                let host = format!("{PROBED}{index}");
+                return http2.send((&host, true), request).await;
             }
             let mut request = Request::builder()
                 .method(method)

@@ -25,8 +25,8 @@ use super::failure::Failure;
 use super::job::ProxyJob;
 use super::upload::{Source, Upload};
 use super::{Upstreams, head};
+use crate::answer::upstream::Connector;
 use crate::answer::upstream::tls::explain;
-use crate::answer::upstream::{CHOSEN, Connector};
 use crate::message::disconnect::DisconnectGuard;
 
 /// Requests in flight on a connection, before another is opened. Servers should allow as many (RFC 9113 §6.5.2).
@@ -130,10 +130,10 @@ impl Http2Client {
     /// Sends a request to the upstream that the connector finds by `host`.
     pub(super) async fn send(
         &self,
-        host: &str,
+        (host, is_kept): (&str, bool),
         request: Request<Upload>,
     ) -> Result<Response<Incoming>, Failure> {
-        let (mut sender, stream) = self.acquire(host).await?;
+        let (mut sender, stream) = self.acquire(host, is_kept).await?;
         match sender.try_send_request(request).await {
             Ok(mut response) => {
                 response.extensions_mut().insert(stream);
@@ -146,8 +146,12 @@ impl Http2Client {
         }
     }
 
-    async fn acquire(&self, host: &str) -> Result<(SendRequest<Upload>, Http2Stream), OpenError> {
-        let Some(keepalive) = self.keepalive else {
+    async fn acquire(
+        &self,
+        host: &str,
+        is_kept: bool,
+    ) -> Result<(SendRequest<Upload>, Http2Stream), OpenError> {
+        let Some(keepalive) = self.keepalive.filter(|_| is_kept) else {
             let sender = open(self.connector.clone(), host).await?;
             return Ok((sender, Http2Stream(Arc::default())));
         };
@@ -288,7 +292,7 @@ impl Upstreams {
     pub(super) async fn attempt_http2(
         &self,
         client: &Http2Client,
-        index: usize,
+        ((index, host), is_kept): ((usize, &str), bool),
         (job, source): (&ProxyJob, &Source),
         mut hold: Option<&DisconnectGuard>,
     ) -> Result<Response<Incoming>, Failure> {
@@ -297,8 +301,7 @@ impl Upstreams {
         let body = Upload(source.clone());
         let target = (&job.method, job.target.as_str());
         let request = request(target, headers, body, self.is_encrypted)?;
-        let host = format!("{CHOSEN}{index}");
-        let mut sending = pin!(client.send(&host, request));
+        let mut sending = pin!(client.send((host, is_kept), request));
         let mut silence = pin!(self.silence(source));
         let mut written = pin!(async {
             loop {

@@ -15,6 +15,8 @@ pub(crate) struct ProxyJob {
     /// Path and query.
     pub(crate) target: String,
     pub(crate) headers: HeaderMap,
+    /// Addresses of upstreams with placeholders, by number; empty if there are none.
+    pub(crate) addresses: Box<[Option<String>]>,
     /// The protocol that the client upgrades the connection to.
     pub(crate) upgrade: Option<HeaderValue>,
     /// False: the body of the request is left out.
@@ -25,4 +27,17 @@ pub(crate) struct ProxyJob {
     pub(crate) is_repeatable: bool,
     /// What the choice of an upstream depends on.
     pub(crate) hint: Hint,
+}
+
+impl ProxyJob {
+    /// The address of an upstream with placeholders.
+    pub(super) fn address(&self, index: usize) -> Option<&str> {
+        self.addresses.get(index)?.as_deref()
+    }
+
+    /// Name of the upstream of this number: its address as configured, or of this request.
+    pub(super) fn name(&self, index: usize) -> &str {
+        let configured = || self.upstreams.balancer.name(index);
+        self.address(index).unwrap_or_else(configured)
+    }
 }

@@ -40,6 +40,7 @@ use self::job::ProxyJob;
 pub(crate) use self::upload::UploadLimits;
 use self::upload::{Source, Upload};
 use crate::answer::forwarded::remove_hops;
+use crate::answer::upstream::address::{self, KeptAddresses};
 use crate::answer::upstream::balance::Balancer;
 use crate::answer::upstream::health::{Checks, probe_address};
 use crate::answer::upstream::state::{ActiveRequest, StateCursor};
@@ -56,6 +57,9 @@ use crate::message::tunnel::Tunnel;
 /// Fields in the header of a response; a response with more is refused.
 const FIELDS_MAX: usize = 512;
 
+/// Characters of an invalid address in the log.
+const SHOWN_MAX: usize = 100;
+
 /// The upstreams of a `reverse_proxy`, as one front thread knows them.
 pub(crate) struct Upstreams {
     client: Client<Connector, Upload>,
@@ -64,6 +68,8 @@ pub(crate) struct Upstreams {
     /// In place of both, if the upstreams have HTTP/2.
     http2: Option<Http2Client>,
     is_encrypted: bool,
+    /// The addresses of upstreams with placeholders.
+    kept: KeptAddresses,
     balancer: Balancer,
     /// The `Host` of requests to each upstream.
     hosts: Box<[Host]>,
@@ -100,8 +106,8 @@ impl Host {
     fn of(upstream: &Upstream, is_encrypted: bool) -> Self {
         let own = match upstream {
             Upstream::Tcp { .. } => HeaderValue::try_from(upstream.to_string()).ok(),
-            // A socket has no name.
-            Upstream::Unix(_) => None,
+            // A socket has no name; that of a template is in the request.
+            Upstream::Unix(_) | Upstream::Template { .. } => None,
         };
         Self {
             // As in Caddy: a server with certificates for names expects one of them as the host.
@@ -157,6 +163,7 @@ impl Upstreams {
             fresh: fresh.build(connector),
             http2,
             is_encrypted,
+            kept: KeptAddresses::new(proxy.keepalive),
             hosts,
             probe_hosts,
             balancer: Balancer::new(state, &proxy.balance),
@@ -181,18 +188,21 @@ impl Upstreams {
         source: &Source,
         client: (Interim<'_>, Option<&DisconnectGuard>),
     ) -> Result<Response<Incoming>, Failure> {
-        let attempt = async |upstream| match &self.http2 {
+        let (host, is_kept) = self.connector_host(index, job)?;
+        let upstream = (index, host.as_str());
+        let attempt = async |pool| match &self.http2 {
             Some(http2) => {
-                self.attempt_http2(http2, index, (job, source), client.1)
+                let upstream = (upstream, is_kept);
+                self.attempt_http2(http2, upstream, (job, source), client.1)
                     .await
             }
-            None => self.attempt(upstream, index, (job, source), client).await,
+            None => self.attempt(pool, upstream, (job, source), client).await,
         };
-        match attempt(&self.client).await {
+        match attempt(if is_kept { &self.client } else { &self.fresh }).await {
             Err(failure @ Failure::Lost { .. })
                 if failure.is_harmless(job.method.is_safe()) && !source.has_started() =>
             {
-                let upstream = self.balancer.name(index);
+                let upstream = job.name(index);
                 tracing::debug!(target: "howdah::proxy", %upstream, "retrying the request: {failure}");
                 attempt(&self.fresh).await
             }
@@ -203,12 +213,12 @@ impl Upstreams {
     async fn attempt(
         &self,
         client: &Client<Connector, Upload>,
-        index: usize,
+        upstream: (usize, &str),
         (job, source): (&ProxyJob, &Source),
         (interim, mut hold): (Interim<'_>, Option<&DisconnectGuard>),
     ) -> Result<Response<Incoming>, Failure> {
         let start = Instant::now();
-        let mut request = self.upstream_request(index, job, source)?;
+        let mut request = self.upstream_request(upstream, job, source)?;
         // A protocol without interim responses leaves the upstream's unread.
         let interims = Arc::<InterimQueue>::default();
         let arrived = Arc::clone(&interims);
@@ -251,17 +261,30 @@ impl Upstreams {
         Ok(response)
     }
 
-    /// The request as the upstream of this number gets it.
+    /// The host by which the connector finds the upstream of this number, and whether a connection to it may be kept.
+    fn connector_host(&self, index: usize, job: &ProxyJob) -> Result<(String, bool), Failure> {
+        let Some(text) = job.address(index) else {
+            return Ok((format!("{CHOSEN}{index}"), true));
+        };
+        let Some(upstream) = address::parse(text) else {
+            return Err(Failure::Address(text.chars().take(SHOWN_MAX).collect()));
+        };
+        let host = address::encode(index, &upstream);
+        let is_kept = self.kept.admit(&host, Instant::now());
+        Ok((host, is_kept))
+    }
+
+    /// The request as the upstream of this number gets it. `host`: by which the connector finds it.
     fn upstream_request(
         &self,
-        index: usize,
+        (index, host): (usize, &str),
         job: &ProxyJob,
         source: &Source,
     ) -> Result<Request<Upload>, Failure> {
         let headers = self.upstream_headers(index, job, source);
         let mut request = Request::builder()
             .method(job.method.clone())
-            .uri(format!("http://{CHOSEN}{index}{}", job.target))
+            .uri(format!("http://{host}{}", job.target))
             .body(Upload(source.clone()))
             .map_err(Failure::Request)?;
         *request.headers_mut() = headers;
@@ -284,12 +307,14 @@ impl Upstreams {
         }
         let host = &self.hosts[index];
         // HTTP/1.0 requests may lack it, HTTP/1.1 requests may not (RFC 9112 §3.2).
-        if host.is_fixed || !headers.contains_key(HOST) {
-            headers.insert(HOST, host.name.clone());
+        let own = job.address(index);
+        let own = own.and_then(|address| HeaderValue::from_str(address).ok());
+        let is_fixed = host.is_fixed || (self.is_encrypted && own.is_some());
+        if is_fixed || !headers.contains_key(HOST) {
+            headers.insert(HOST, own.unwrap_or_else(|| host.name.clone()));
         }
         // Any printable name is a valid value.
-        let name = HeaderValue::from_str(self.balancer.name(index))
-            .unwrap_or(HeaderValue::from_static(""));
+        let name = HeaderValue::from_str(job.name(index)).unwrap_or(HeaderValue::from_static(""));
         for change in &job.header_up {
             change.apply_for(&name, &mut headers);
         }
@@ -341,21 +366,27 @@ pub(crate) async fn send(
             let (index, start) = (active.index(), Instant::now());
             match upstreams.send(index, &job, &source, (interim, hold)).await {
                 Ok(response) => {
-                    balancer.record_response(index, response.status(), source.latency(start));
+                    if job.address(index).is_none() {
+                        balancer.record_response(index, response.status(), source.latency(start));
+                    }
                     return Ok(upstreams.respond(response, active, (&job, id)));
                 }
                 Err(failure) => {
                     if let Some(error) = source.refusal() {
                         return Err(error);
                     }
-                    if failure.is_upstream_fault() {
+                    // Clients could make a server unhealthy that they choose.
+                    if failure.is_upstream_fault() && job.address(index).is_none() {
                         balancer.fail(index);
                     }
                     // An upstream may have started to process it.
                     let may_repeat =
                         !source.has_started() && failure.is_harmless(job.is_repeatable);
                     let may_retry = may_repeat && attempts.may_continue();
-                    let upstream = balancer.name(index);
+                    let upstream = match &failure {
+                        Failure::Address(_) => balancer.name(index),
+                        _ => job.name(index),
+                    };
                     let request_id = format_args!("{id:016x}");
                     tracing::warn!(target: "howdah::proxy", %request_id, %upstream, again = may_retry,
                         "an upstream did not \

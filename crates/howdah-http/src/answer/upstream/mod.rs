@@ -1,5 +1,6 @@
 //! Connections to upstreams, over TCP or a Unix socket, with or without TLS.
 
+pub(crate) mod address;
 pub(crate) mod balance;
 pub(crate) mod board;
 pub(crate) mod health;
@@ -36,6 +37,8 @@ pub(crate) async fn connect(upstream: &Upstream, limit: Duration) -> io::Result<
                 Ok(Either::Left(stream))
             }
             Upstream::Unix(path) => UnixStream::connect(path).await.map(Either::Right),
+            // Its address is in the request.
+            Upstream::Template { .. } => Err(io::ErrorKind::InvalidInput.into()),
         }
     };
     match tokio::time::timeout(limit, connecting).await {
@@ -56,6 +59,9 @@ pub(crate) const CHOSEN: char = 'u';
 /// The same for connections of health checks, which may have a port of their own.
 pub(crate) const PROBED: char = 'h';
 
+/// What precedes the number and the address of an upstream with placeholders.
+pub(crate) const RESOLVED: char = 'r';
+
 /// Opens the connections of a client.
 #[derive(Clone)]
 pub(crate) struct Connector {
@@ -72,6 +78,9 @@ impl Connector {
     /// The number and the address of the upstream that the host of a URI names.
     fn find(&self, uri: &Uri) -> Option<(usize, Upstream)> {
         let host = uri.host()?;
+        if let Some(resolved) = host.strip_prefix(RESOLVED) {
+            return address::decode(resolved);
+        }
         let (upstreams, number) = match host.strip_prefix(CHOSEN) {
             Some(number) => (&self.upstreams, number),
             None => (&self.probed, host.strip_prefix(PROBED)?),
@@ -100,7 +109,9 @@ impl tower_service::Service<Uri> for Connector {
             let stream = connect(&upstream, limit).await?;
             let stream = match encryption {
                 None => Either::Left(stream),
-                Some(encryption) => Either::Right(Box::new(encryption.begin(index, stream).await?)),
+                Some(encryption) => Either::Right(Box::new(
+                    encryption.begin((index, &upstream), stream).await?,
+                )),
             };
             Ok(TokioIo::new(PooledConnection::new(stream, write_timeout)))
         })

@@ -65,7 +65,8 @@ pub(crate) enum EncryptionError {
 pub(crate) struct Encryption {
     connector: TlsConnector,
     /// Expected server name per upstream.
-    names: Arc<[ServerName<'static>]>,
+    /// `None`: the host of its address, which is known with a request.
+    names: Arc<[Option<ServerName<'static>>]>,
     limit: Duration,
     /// The upstreams must have HTTP/2.
     is_http2: bool,
@@ -85,8 +86,10 @@ impl Encryption {
                 (Some(name), _) => name.clone(),
                 (None, Upstream::Tcp { host, .. }) => host.clone(),
                 (None, Upstream::Unix(path)) => path.display().to_string(),
+                (None, Upstream::Template { .. }) => return Ok(None),
             };
-            ServerName::try_from(name.clone()).map_err(|_| EncryptionError::Name { name })
+            let known = ServerName::try_from(name.clone()).map(Some);
+            known.map_err(|_| EncryptionError::Name { name })
         };
         let mut client = clients.client(tls)?;
         let is_http2 = proxy.uses_http2();
@@ -104,13 +107,17 @@ impl Encryption {
     /// Starts the handshake with the upstream of this number.
     pub(super) async fn begin(
         &self,
-        index: usize,
+        (index, upstream): (usize, &Upstream),
         stream: Stream,
     ) -> io::Result<TlsStream<Stream>> {
-        let Some(name) = self.names.get(index) else {
-            return Err(io::ErrorKind::InvalidInput.into());
+        let name = match (self.names.get(index), upstream) {
+            (Some(Some(name)), _) => name.clone(),
+            (Some(None), Upstream::Tcp { host, .. }) => {
+                ServerName::try_from(host.clone()).map_err(io::Error::other)?
+            }
+            _ => return Err(io::ErrorKind::InvalidInput.into()),
         };
-        let handshake = self.connector.connect(name.clone(), stream);
+        let handshake = self.connector.connect(name, stream);
         match tokio::time::timeout(self.limit, handshake).await {
             Ok(result) => {
                 let stream = result?;

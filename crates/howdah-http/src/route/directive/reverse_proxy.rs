@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use howdah_config::model::{self, Network};
+use howdah_config::model::{self, Network, Upstream};
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, UPGRADE};
 use http::request::Parts;
 use http::{HeaderMap, Method, Version};
@@ -20,6 +20,7 @@ use crate::route::handler::Handler;
 use crate::route::header::{self, FieldChange};
 use crate::route::intercept::Intercept;
 use crate::route::outcome::{Outcome, Refusal};
+use crate::route::purpose::Purpose;
 use crate::route::retry::RetryRule;
 use crate::route::text::Text;
 
@@ -31,6 +32,8 @@ const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 #[derive(Debug)]
 pub(crate) struct Proxy {
     upstreams: Rc<Upstreams>,
+    /// Addresses with placeholders, by the number of the upstream; empty if there are none.
+    addresses: Box<[Option<Text>]>,
     method: Option<Text>,
     rewrite: Option<Rewrite>,
     /// `None`: the server's trusted proxies.
@@ -49,6 +52,7 @@ impl Proxy {
         Ok(Self {
             upstreams: Upstreams::new(proxy, (&compiler.pools.clients, &compiler.pools.states))
                 .map_err(|error| RouteErrorKind::Upstream(error.into()))?,
+            addresses: addresses(&proxy.upstreams),
             method: proxy.method.as_ref().map(Text::new),
             rewrite: proxy.rewrite.as_ref().map(Rewrite::compile),
             trusted: proxy.trusted_proxies.clone().map(Into::into),
@@ -72,6 +76,9 @@ impl Proxy {
         if !self.intercept.is_empty() {
             context.intercepts.push(Rc::clone(&self.intercept));
         }
+        let evaluate = |text: &Text| text.evaluate(context, Purpose::File).into_owned();
+        let addresses = self.addresses.iter();
+        let addresses = addresses.map(|text| text.as_ref().map(evaluate)).collect();
         let hint = hint(self.upstreams.policy(), context);
         let has_body = !matches!(method, Some(Method::GET | Method::HEAD));
         let upgrade = upgrade(context.parts());
@@ -89,6 +96,7 @@ impl Proxy {
             method,
             target,
             headers,
+            addresses,
             upgrade,
             has_body,
             header_up,
@@ -110,6 +118,19 @@ impl Proxy {
         let target = context.target();
         (context.path, context.escaped, context.query) = own;
         result.map(|()| target)
+    }
+}
+
+fn addresses(upstreams: &[Upstream]) -> Box<[Option<Text>]> {
+    let text = |upstream: &Upstream| match upstream {
+        Upstream::Template { template, .. } => Some(Text::new(template)),
+        _ => None,
+    };
+    let texts: Box<[_]> = upstreams.iter().map(text).collect();
+    if texts.iter().any(Option::is_some) {
+        texts
+    } else {
+        Box::default()
     }
 }
 
