@@ -26,6 +26,8 @@ enum Action {
     /// Closes the connection after the response.
     Last,
     Refuse,
+    /// Never responds.
+    Hang,
 }
 
 /// A server with HTTP/2 only. It returns the body, and trailers as gRPC does.
@@ -83,9 +85,12 @@ async fn serve(
     script: fn(usize) -> Action,
     seen: &Mutex<Vec<Request<()>>>,
 ) {
-    let Ok(mut connection) = h2::server::handshake(stream).await else {
+    let mut builder = h2::server::Builder::new();
+    builder.max_concurrent_streams(2);
+    let Ok(mut connection) = builder.handshake(stream).await else {
         return;
     };
+    let mut hanging = Vec::new();
     while let Some(Ok((request, mut respond))) = connection.accept().await {
         let (head, body) = request.into_parts();
         let nth = {
@@ -96,6 +101,10 @@ async fn serve(
         let action = script(nth);
         if action == Action::Refuse {
             respond.send_reset(Reason::REFUSED_STREAM);
+            continue;
+        }
+        if action == Action::Hang {
+            hanging.push((body, respond));
             continue;
         }
         tokio::spawn(echo(body, respond));
@@ -256,6 +265,28 @@ fn closed_connections_and_refused_requests_are_replaced() {
     let front_end = front(&format!("localhost:{}", upstream.port), "", &site);
     for _ in 0..3 {
         assert_eq!(front_end.get("/").status, 200);
+    }
+    assert_eq!(upstream.connections.load(SeqCst), 3);
+}
+
+#[test]
+fn requests_beyond_the_limit_of_a_connection_have_another() {
+    let upstream = Http2Upstream::start(None, |nth| match nth {
+        1..=4 => Action::Hang,
+        _ => Action::Echo,
+    });
+    let front = front(&upstream.url("h2c"), "", "reverse_proxy UP");
+    let mut clients = Vec::new();
+    for number in 1..=4 {
+        let mut client = front.connect();
+        client.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        clients.push(client);
+        wait_until("the upstream has the request", || {
+            upstream.seen.lock().unwrap().len() == number
+        });
+    }
+    for _ in 0..3 {
+        assert_eq!(front.get("/").status, 200);
     }
     assert_eq!(upstream.connections.load(SeqCst), 3);
 }

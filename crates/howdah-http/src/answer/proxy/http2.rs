@@ -7,16 +7,17 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::future::poll_fn;
 use std::io;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use http::header::{CONNECTION, HOST, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Request, Response, Uri};
 use hyper::body::Incoming;
-use hyper::client::conn::http2::{self, SendRequest};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper::client::conn::http2::{self, Connection, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tower_service::Service;
@@ -26,10 +27,12 @@ use super::job::ProxyJob;
 use super::upload::{Source, Upload};
 use super::{Upstreams, head};
 use crate::answer::upstream::Connector;
+use crate::answer::upstream::pooled::PooledConnection;
 use crate::answer::upstream::tls::explain;
 use crate::message::disconnect::DisconnectGuard;
 
-/// Requests in flight on a connection, before another is opened. Servers should allow as many (RFC 9113 §6.5.2).
+/// Requests in flight on a connection, before another is opened. Servers should allow as many (RFC 9113 §6.5.2); for
+/// those that do not, their limit applies.
 const STREAMS_MAX: usize = 100;
 
 /// Bytes of a response that are received ahead of the client.
@@ -71,10 +74,15 @@ struct Pool {
 
 struct PooledSender {
     sender: SendRequest<Upload>,
+    driver: Driver,
     /// Has a reference for each request in flight.
     streams: Arc<()>,
     used: Instant,
 }
+
+/// A connection, which its task polls; `None` after its end, so that its requests fail. The lock is never contended: all
+/// is on one thread.
+type Driver = Arc<Mutex<Option<Connection<TokioIo<PooledConnection>, Upload, TokioExecutor>>>>;
 
 /// Why a connection cannot be opened.
 #[derive(Debug, Clone)]
@@ -101,8 +109,7 @@ impl Pool {
     /// A connection with room for another request.
     fn take(&mut self) -> Option<(SendRequest<Upload>, Http2Stream)> {
         self.open.retain(|own| !own.sender.is_closed());
-        let has_room = |own: &&mut PooledSender| Arc::strong_count(&own.streams) <= STREAMS_MAX;
-        let found = self.open.iter_mut().find(has_room)?;
+        let found = self.open.iter_mut().find(|own| own.has_room())?;
         found.used = Instant::now();
         Some((
             found.sender.clone(),
@@ -112,6 +119,14 @@ impl Pool {
 }
 
 impl PooledSender {
+    fn has_room(&self) -> bool {
+        let driver = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
+        driver.as_ref().is_some_and(|connection| {
+            let most = connection.current_max_send_streams();
+            Arc::strong_count(&self.streams) <= most.clamp(1, STREAMS_MAX)
+        })
+    }
+
     fn is_expired(&self, keepalive: Duration) -> bool {
         let is_idle = Arc::strong_count(&self.streams) == 1;
         self.sender.is_closed() || (is_idle && self.used.elapsed() >= keepalive)
@@ -152,7 +167,7 @@ impl Http2Client {
         is_kept: bool,
     ) -> Result<(SendRequest<Upload>, Http2Stream), OpenError> {
         let Some(keepalive) = self.keepalive.filter(|_| is_kept) else {
-            let sender = open(self.connector.clone(), host).await?;
+            let (sender, _) = open(self.connector.clone(), host).await?;
             return Ok((sender, Http2Stream(Arc::default())));
         };
         loop {
@@ -198,9 +213,10 @@ impl Http2Client {
                 let mut pools = lock(&open_pools);
                 let pool = pools.entry(host.clone()).or_default();
                 pool.opening = None;
-                opened.map(|sender| {
+                opened.map(|(sender, driver)| {
                     pool.open.push(PooledSender {
                         sender,
+                        driver,
                         streams: Arc::default(),
                         used: Instant::now(),
                     });
@@ -230,7 +246,10 @@ impl Http2Client {
     }
 }
 
-async fn open(mut connector: Connector, host: &str) -> Result<SendRequest<Upload>, OpenError> {
+async fn open(
+    mut connector: Connector,
+    host: &str,
+) -> Result<(SendRequest<Upload>, Driver), OpenError> {
     let failed = |reason: String| OpenError {
         is_timeout: false,
         reason,
@@ -249,13 +268,26 @@ async fn open(mut connector: Connector, host: &str) -> Result<SendRequest<Upload
         .handshake(stream)
         .await
         .map_err(|error| failed(error.to_string()))?;
+    let driver = Arc::new(Mutex::new(Some(connection)));
+    let connection = Arc::clone(&driver);
     tokio::spawn(async move {
-        if let Err(error) = connection.await {
+        let end = poll_fn(|cx| {
+            let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(running) = &mut *connection else {
+                return Poll::Ready(Ok(()));
+            };
+            let result = Pin::new(running).poll(cx);
+            if result.is_ready() {
+                *connection = None;
+            }
+            result
+        });
+        if let Err(error) = end.await {
             let cause = error.source().map(ToString::to_string).unwrap_or_default();
             tracing::debug!(target: "howdah::proxy", "an HTTP/2 connection has failed: {error}: {cause}");
         }
     });
-    Ok(sender)
+    Ok((sender, driver))
 }
 
 /// A request with this header, whose `Host` becomes the authority.
