@@ -66,7 +66,7 @@ impl PendingValue {
                 HeaderValue::from_bytes(&howdah_cgi::bytes_of(&text.text(&figures)))
                     .unwrap_or(EMPTY)
             }
-            // There is no upstream.
+            // Outside of `header_up` the address is empty.
             Self::AroundUpstream(texts) => around(&texts, &EMPTY),
         }
     }

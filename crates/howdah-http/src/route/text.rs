@@ -42,7 +42,6 @@ impl Text {
 
     /// Whether it contains `{upstream_hostport}`.
     pub(crate) fn has_upstream(&self) -> bool {
-        let is_upstream = |part: &Part| matches!(part, Part::Placeholder(Placeholder::Upstream));
         matches!(self, Self::Parts(parts) if parts.iter().any(is_upstream))
     }
 
@@ -96,11 +95,12 @@ impl Text {
         let Self::Parts(parts) = self else {
             return vec![self.evaluate(context, purpose).into_owned()];
         };
-        let is_upstream = |part: &Part| matches!(part, Part::Placeholder(Placeholder::Upstream));
-        parts
-            .split(is_upstream)
-            .map(|parts| evaluate_parts(parts, context, purpose))
-            .collect()
+        let texts = parts.split(is_upstream).map(|parts| match parts {
+            // Without memory.
+            [] => String::new(),
+            parts => evaluate_parts(parts, context, purpose),
+        });
+        texts.collect()
     }
 
     pub(crate) fn evaluate(&self, context: &Context<'_>, purpose: Purpose) -> Cow<'_, str> {
@@ -171,6 +171,10 @@ impl Text {
         // Two harmless parts can form `..` together.
         (!text.split('/').any(|segment| segment == "..")).then_some(Cow::Owned(text))
     }
+}
+
+fn is_upstream(part: &Part) -> bool {
+    matches!(part, Part::Placeholder(Placeholder::Upstream))
 }
 
 fn evaluate_parts(parts: &[Part], context: &Context<'_>, purpose: Purpose) -> String {

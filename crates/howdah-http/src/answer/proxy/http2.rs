@@ -25,7 +25,7 @@ use tower_service::Service;
 use super::failure::Failure;
 use super::job::ProxyJob;
 use super::upload::{Source, Upload};
-use super::{Upstreams, head};
+use super::{Destination, Upstreams, head};
 use crate::answer::upstream::Connector;
 use crate::answer::upstream::pooled::PooledConnection;
 use crate::answer::upstream::tls::explain;
@@ -320,20 +320,20 @@ pub(super) fn request(
 }
 
 impl Upstreams {
-    /// Sends the request to the upstream of this number.
+    /// Sends the request over HTTP/2.
     pub(super) async fn attempt_http2(
         &self,
         client: &Http2Client,
-        ((index, host), is_kept): ((usize, &str), bool),
+        destination: &Destination,
         (job, source): (&ProxyJob, &Source),
         mut hold: Option<&DisconnectGuard>,
     ) -> Result<Response<Incoming>, Failure> {
         let start = Instant::now();
-        let headers = self.upstream_headers(index, job, source);
+        let headers = self.upstream_headers(destination.index, job, source);
         let body = Upload(source.clone());
         let target = (&job.method, job.target.as_str());
         let request = request(target, headers, body, self.is_encrypted)?;
-        let mut sending = pin!(client.send((host, is_kept), request));
+        let mut sending = pin!(client.send((&destination.host, destination.is_kept), request));
         let mut silence = pin!(self.silence(source));
         let mut written = pin!(async {
             loop {

@@ -15,7 +15,7 @@ pub(crate) struct ProxyJob {
     /// Path and query.
     pub(crate) target: String,
     pub(crate) headers: HeaderMap,
-    /// Addresses of upstreams with placeholders, by number; empty if there are none.
+    /// Addresses of upstreams with placeholders, by number; empty without placeholders.
     pub(crate) addresses: Box<[Option<String>]>,
     /// The protocol that the client upgrades the connection to.
     pub(crate) upgrade: Option<HeaderValue>,

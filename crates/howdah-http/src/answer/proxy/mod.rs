@@ -94,6 +94,16 @@ fn shorter(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     one.into_iter().chain(other).min()
 }
 
+/// Where the connector connects to.
+struct Destination {
+    /// Number of the upstream.
+    index: usize,
+    /// By which the connector finds its address.
+    host: String,
+    /// The connection may be kept for other requests.
+    is_kept: bool,
+}
+
 /// The `Host` of requests to an upstream.
 struct Host {
     /// The upstream's name, or a placeholder where it has none.
@@ -188,17 +198,23 @@ impl Upstreams {
         source: &Source,
         client: (Interim<'_>, Option<&DisconnectGuard>),
     ) -> Result<Response<Incoming>, Failure> {
-        let (host, is_kept) = self.connector_host(index, job)?;
-        let upstream = (index, host.as_str());
+        let destination = self.destination(index, job)?;
         let attempt = async |pool| match &self.http2 {
             Some(http2) => {
-                let upstream = (upstream, is_kept);
-                self.attempt_http2(http2, upstream, (job, source), client.1)
+                self.attempt_http2(http2, &destination, (job, source), client.1)
                     .await
             }
-            None => self.attempt(pool, upstream, (job, source), client).await,
+            None => {
+                self.attempt(pool, &destination, (job, source), client)
+                    .await
+            }
         };
-        match attempt(if is_kept { &self.client } else { &self.fresh }).await {
+        let pool = if destination.is_kept {
+            &self.client
+        } else {
+            &self.fresh
+        };
+        match attempt(pool).await {
             Err(failure @ Failure::Lost { .. })
                 if failure.is_harmless(job.method.is_safe()) && !source.has_started() =>
             {
@@ -213,12 +229,12 @@ impl Upstreams {
     async fn attempt(
         &self,
         client: &Client<Connector, Upload>,
-        upstream: (usize, &str),
+        destination: &Destination,
         (job, source): (&ProxyJob, &Source),
         (interim, mut hold): (Interim<'_>, Option<&DisconnectGuard>),
     ) -> Result<Response<Incoming>, Failure> {
         let start = Instant::now();
-        let mut request = self.upstream_request(upstream, job, source)?;
+        let mut request = self.upstream_request(destination, job, source)?;
         // A protocol without interim responses leaves the upstream's unread.
         let interims = Arc::<InterimQueue>::default();
         let arrived = Arc::clone(&interims);
@@ -261,30 +277,38 @@ impl Upstreams {
         Ok(response)
     }
 
-    /// The host by which the connector finds the upstream of this number, and whether a connection to it may be kept.
-    fn connector_host(&self, index: usize, job: &ProxyJob) -> Result<(String, bool), Failure> {
+    /// Where the connector connects to for the upstream of this number.
+    fn destination(&self, index: usize, job: &ProxyJob) -> Result<Destination, Failure> {
         let Some(text) = job.address(index) else {
-            return Ok((format!("{CHOSEN}{index}"), true));
+            return Ok(Destination {
+                index,
+                host: format!("{CHOSEN}{index}"),
+                is_kept: true,
+            });
         };
         let Some(upstream) = address::parse(text) else {
             return Err(Failure::Address(text.chars().take(SHOWN_MAX).collect()));
         };
         let host = address::encode(index, &upstream);
         let is_kept = self.kept.admit(&host, Instant::now());
-        Ok((host, is_kept))
+        Ok(Destination {
+            index,
+            host,
+            is_kept,
+        })
     }
 
-    /// The request as the upstream of this number gets it. `host`: by which the connector finds it.
+    /// The request as the upstream gets it.
     fn upstream_request(
         &self,
-        (index, host): (usize, &str),
+        destination: &Destination,
         job: &ProxyJob,
         source: &Source,
     ) -> Result<Request<Upload>, Failure> {
-        let headers = self.upstream_headers(index, job, source);
+        let headers = self.upstream_headers(destination.index, job, source);
         let mut request = Request::builder()
             .method(job.method.clone())
-            .uri(format!("http://{host}{}", job.target))
+            .uri(format!("http://{}{}", destination.host, job.target))
             .body(Upload(source.clone()))
             .map_err(Failure::Request)?;
         *request.headers_mut() = headers;

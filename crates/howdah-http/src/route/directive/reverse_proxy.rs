@@ -32,7 +32,7 @@ const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 #[derive(Debug)]
 pub(crate) struct Proxy {
     upstreams: Rc<Upstreams>,
-    /// Addresses with placeholders, by the number of the upstream; empty if there are none.
+    /// Addresses with placeholders, by the number of the upstream; empty without placeholders.
     addresses: Box<[Option<Text>]>,
     method: Option<Text>,
     rewrite: Option<Rewrite>,
