@@ -174,10 +174,10 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "log",
                 syntax: "log [NAME] { … }",
                 default: "",
-                about: "The server's own log. One with a NAME other than `default` is a log beside it, with its own \
-                        level, format and output. It has the same entries and those of all sites with a `log`, or \
-                        what `include` and `exclude` select; what it includes is no longer in the default log, and \
-                        in that of a site without options.",
+                about: "The server's own log. With a NAME other than `default` it is an additional log with its own \
+                        level, format and output. It contains the same entries and those of all sites with a `log`, \
+                        or what `include` and `exclude` select. Entries that it includes are not written to the \
+                        default log, nor to that of a site without options.",
                 differs: "",
                 example: "log requests {\n\tinclude http.log.access\n\toutput file /var/log/howdah/requests.log\n}",
             },

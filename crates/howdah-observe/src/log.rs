@@ -136,7 +136,7 @@ impl ServerLog {
         }
     }
 
-    /// A line of the log about itself. It is no event, since the log is being written meanwhile.
+    /// A line of the log about itself. It is not an event, since the log is being written meanwhile.
     fn own_line(&self, level: Level, message: &str, now: f64) -> String {
         let fields = Fields {
             message: message.to_owned(),

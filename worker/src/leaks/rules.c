@@ -237,7 +237,7 @@ static uint64_t find_word(
 	return history->words >= WORDS ? word : 0;
 }
 
-/* A value of a client in the name of a new global variable or undeclared property; 0: there is none. */
+/* A value of a client in the name of a new global variable or undeclared property; 0: none. */
 static uint64_t find_name(const struct howdah_leak_look *look, const struct howdah_leak_change *change)
 {
 	const struct howdah_leak_edge_of *from = &change->from;

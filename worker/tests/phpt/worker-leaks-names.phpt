@@ -19,7 +19,7 @@ $actions = [
     'global' => fn () => $GLOBALS['u_' . $_GET['name']] = uniqid(),
     'index' => fn () => $dyn->orders[(int) $_GET['order']][] = 1,
     'value' => fn () => $dyn->line = uniqid() . ' ' . $_GET['name'],
-    /* A name that exists after the boot is no data of a client. */
+    /* A name that exists after the boot is not client data. */
     'boot' => fn () => $dyn->map[$_GET['page']][] = 1,
     /* A pattern is compared with the name as it is. */
     'allowed' => fn () => $dyn->{'cache_' . $_GET['name']} = uniqid(),
