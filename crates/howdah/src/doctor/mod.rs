@@ -11,6 +11,7 @@ mod leaks;
 mod limits;
 mod network;
 mod opcache;
+mod opcache_cost;
 mod permissions;
 mod php;
 mod report;

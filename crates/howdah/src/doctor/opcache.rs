@@ -1,5 +1,6 @@
 //! Settings of OPcache and its JIT.
 
+use super::opcache_cost;
 use super::php::{Facts, Php};
 use super::report::{Area, Report};
 
@@ -12,6 +13,12 @@ const JIT_EXITS_UNWIND: &str = "8.4";
 
 /// Checks the settings for an application with so many PHP files.
 pub(super) fn check(php: &Php, facts: &Facts, files: usize, report: &mut Report) {
+    let jit = configured_jit(facts);
+    settings(php, facts, files, jit.as_deref(), report);
+    opcache_cost::check(php, jit.as_deref(), report);
+}
+
+fn settings(php: &Php, facts: &Facts, files: usize, jit: Option<&str>, report: &mut Report) {
     let area = Area::Php;
     if !php.has_opcache() || !facts.is_on("opcache.enable") {
         return report.warning(
@@ -59,19 +66,24 @@ pub(super) fn check(php: &Php, facts: &Facts, files: usize, report: &mut Report)
              after each deployment save that",
         );
     }
-    jit(php, facts, report);
+    report_jit(php, jit, report);
 }
 
-fn jit(php: &Php, facts: &Facts, report: &mut Report) {
+/// The value of `opcache.jit`; `None`: the JIT is off.
+fn configured_jit(facts: &Facts) -> Option<String> {
     let jit = facts.setting("opcache.jit").to_ascii_lowercase();
     let is_off = matches!(&*jit, "" | "0" | "off" | "no" | "false" | "disable");
-    if is_off || facts.number("opcache.jit_buffer_size") == 0 {
+    (!is_off && facts.number("opcache.jit_buffer_size") > 0).then_some(jit)
+}
+
+fn report_jit(php: &Php, jit: Option<&str>, report: &mut Report) {
+    let Some(jit) = jit else {
         return report.ok(
             Area::Php,
             "the JIT is off. It helps code that computes and seldom helps pages that wait for a database: \
              measure your application before you turn it on",
         );
-    }
+    };
     if php.is_older_than(JIT_EXITS_UNWIND) {
         report.warning(
             Area::Php,

@@ -97,6 +97,30 @@ impl Php {
         arguments: &[&Path],
         environment: &[(&str, &str)],
     ) -> Result<T, ScriptError> {
+        let mut settings = Vec::new();
+        if !arguments.is_empty() {
+            // Only the script without arguments reports these two.
+            settings.extend([("display_errors", "stderr"), ("memory_limit", "-1")]);
+        }
+        self.run(script, arguments, environment, &settings)
+    }
+
+    /// Runs a script with additional settings.
+    pub(super) fn ask_set<T: DeserializeOwned>(
+        &self,
+        script: &str,
+        settings: &[(&str, &str)],
+    ) -> Result<T, ScriptError> {
+        self.run(script, &[], &[], settings)
+    }
+
+    fn run<T: DeserializeOwned>(
+        &self,
+        script: &str,
+        arguments: &[&Path],
+        environment: &[(&str, &str)],
+        settings: &[(&str, &str)],
+    ) -> Result<T, ScriptError> {
         let io = |error| ScriptError::Io(self.executable.clone(), error);
         let mut command = Command::new(&self.executable);
         command.arg("cli").envs(environment.iter().copied());
@@ -107,21 +131,17 @@ impl Php {
         if let Some(folder) = &self.info.ini_scanned {
             command.env("PHP_INI_SCAN_DIR", folder);
         }
-        for (name, value) in &self.settings {
-            command.arg("-d").arg(format!("{name}={value}"));
-        }
         // No code of the application may run, or print into the result.
-        let mut own = vec![
-            "auto_prepend_file=",
-            "auto_append_file=",
-            "display_startup_errors=0",
+        let own = [
+            ("auto_prepend_file", ""),
+            ("auto_append_file", ""),
+            ("display_startup_errors", "0"),
         ];
-        if !arguments.is_empty() {
-            // Only the script without arguments reports these two.
-            own.extend(["display_errors=stderr", "memory_limit=-1"]);
-        }
-        for setting in own {
-            command.arg("-d").arg(setting);
+        let configured = self.settings.iter();
+        let configured = configured.map(|(name, value)| (name.as_str(), value.as_str()));
+        let own = own.iter().chain(settings).copied();
+        for (name, value) in configured.chain(own) {
+            command.arg("-d").arg(format!("{name}={value}"));
         }
         command.arg("--").args(arguments);
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());

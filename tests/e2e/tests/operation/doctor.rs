@@ -77,6 +77,35 @@ fn an_application_in_order_has_no_errors() {
 }
 
 #[test]
+fn the_effect_of_opcache_and_jit_is_measured() {
+    let app = Www::new().file("public/index.php", "<?php echo 1;");
+    // A preload script is code of the application.
+    let preload = app.write("preload.php", "<?php touch(__DIR__ . '/preloaded');");
+    let lines = format!("php_ini opcache.preload {}", preload.display());
+    let (ended, report) = doctor(&app, &lines, &[]);
+    assert_code(&ended, 0);
+    for (text, of_jit) in [("OPcache ", false), ("JIT ", true)] {
+        let measured = finding(&report, &format!("{text}measured"));
+        assert_eq!(measured["level"], "ok", "{measured}");
+        let text = measured["text"].as_str().expect("a text");
+        let ratios = text.matches(" times as fast)").count();
+        assert_eq!(ratios, 1 + usize::from(of_jit), "{text}");
+        assert!(text.contains("40 classes load in "), "{text}");
+    }
+    assert!(!app.path().join("preloaded").exists());
+    // Without the extension there is nothing to measure.
+    let none = app.write("ini/php.ini", "");
+    let ended = ServerBuilder::command(["doctor", "--json", "--root"])
+        .arg(app.path().join("public"))
+        .env("PHPRC", none.parent().expect("a folder"))
+        .env("PHP_INI_SCAN_DIR", none.parent().expect("a folder"))
+        .run();
+    let report = self::report(&ended);
+    finding(&report, "OPcache was not measured: ");
+    finding(&report, "JIT was not measured: ");
+}
+
+#[test]
 fn faults_of_the_installation_are_errors_with_advice() {
     let app = Www::new();
     let (ended, report) = doctor(
