@@ -82,6 +82,9 @@ mod text;
 #[path = "../../crates/howdah-http/src/listen/trusted_proxies.rs"]
 mod trusted_proxies;
 #[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/message/upstream_note.rs"]
+mod upstream_note;
+#[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/route/directive/uri.rs"]
 mod uri;
 #[allow(dead_code, reason = "private to its crate")]
@@ -119,7 +122,7 @@ mod listen {
 }
 mod message {
     pub(crate) use crate::neighbours::{connection, header_change, reply, route_error};
-    pub(crate) use crate::{deferred_text, duration, path, pattern, replacement};
+    pub(crate) use crate::{deferred_text, duration, path, pattern, replacement, upstream_note};
 }
 mod observe {
     pub(crate) use crate::neighbours::log;

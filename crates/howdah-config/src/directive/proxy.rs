@@ -84,7 +84,7 @@ const OWN: &[Item<Draft>] = &[
             default: "",
             about: "Changes the header of the upstream's response. May be given several times. \
                         `{rp.status_code}` is its status, and `{rp.header.NAME}` as the whole VALUE one of its fields.",
-            differs: "All other placeholders refer to the request.",
+            differs: "All other placeholders, except those of the upstream, refer to the request.",
             example: "header_down -Server",
         },
         |_, call, draft| {

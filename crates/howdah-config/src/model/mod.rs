@@ -70,7 +70,9 @@ pub use option_value::{OptionKind, OptionValue};
 pub use php::{Environment, FRONT_THREADS_MAX, Php, Preload};
 pub use php_executable::PhpExecutable;
 pub use php_server::{PHP_SETTINGS, PhpScript, PhpServer};
-pub use placeholder::{ClientPart, Figure, FileMatch, Part, Placeholder, SystemPart, Template};
+pub use placeholder::{
+    ClientPart, Figure, FileMatch, Part, Placeholder, SystemPart, Template, UpstreamPart,
+};
 pub use pool_limits::{LimitBlocks, POOL_LIMITS, PoolLimit, PoolLimitOverrides, PoolLimits};
 pub use pool_settings::{ClassicPool, Ini, PoolSettings, WorkersMax};
 pub use proxy::{

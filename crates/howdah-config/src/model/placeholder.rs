@@ -147,8 +147,8 @@ pub enum Placeholder {
     ResponseStatusText,
     /// `{rp.header.NAME}`, `{resp.header.NAME}`: lower case.
     ResponseHeader(String),
-    /// `{upstream_hostport}`: only in `header_up`.
-    Upstream,
+    /// `{upstream_hostport}` and the like: once an upstream is chosen, or has responded.
+    Upstream(UpstreamPart),
     /// `{http.request.duration}` and other costs of a request: only in `header`, `header_down` and
     /// `log_append`.
     Figure(Figure),
@@ -167,6 +167,39 @@ pub enum SystemPart {
     /// What separates names in a path.
     Slash,
     WorkingDirectory,
+}
+
+/// `{rp.*}`: the upstream of a `reverse_proxy`, and the time that it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UpstreamPart {
+    /// Its name: `HOST:PORT`, or the path of a socket after `unix/`.
+    HostPort,
+    /// Its host, or the path of a socket.
+    Host,
+    /// Its port; empty for a socket.
+    Port,
+    /// Its name after the network: `tcp/HOST:PORT`.
+    Address,
+    /// Its other requests in flight.
+    Requests,
+    /// The limit of these; 0 without a limit.
+    MaxRequests,
+    /// Its failures that have not expired.
+    Fails,
+    /// Time until its response, in Go's format.
+    Latency,
+    /// The same in milliseconds.
+    LatencyMs,
+    /// Time until the end of its response, in Go's format: only in `log_append`.
+    Duration,
+    /// The same in milliseconds.
+    DurationMs,
+    /// The same with all attempts, in Go's format.
+    TotalDuration,
+    /// The same in milliseconds.
+    TotalDurationMs,
+    /// Attempts before the last one.
+    Retries,
 }
 
 /// Costs of a request.

@@ -1,7 +1,9 @@
 //! Text with placeholders, and the table of placeholders.
 
 use crate::error::{Error, ErrorKind};
-use crate::model::{ClientPart, Figure, FileMatch, Part, Placeholder, SystemPart, Template};
+use crate::model::{
+    ClientPart, Figure, FileMatch, Part, Placeholder, SystemPart, Template, UpstreamPart,
+};
 use crate::syntax::contents;
 use crate::syntax::tree::Word;
 use crate::table::{bad_value, nearest};
@@ -32,8 +34,20 @@ fn group(text: &str) -> Option<Placeholder> {
 }
 
 macro_rules! plain {
-    ($variant:ident $(($of:expr))?, $about:literal, $($name:literal),+) => {
+    ($variant:ident $(($of:expr))?, $about:literal, $($name:expr),+) => {
         PlaceholderEntry { names: &[$($name),+], make: Constructor::Plain(|| Placeholder::$variant $(($of))?), about: $about }
+    };
+}
+
+/// A part of the upstream, by the end of its name.
+macro_rules! upstream {
+    ($part:ident, $about:literal, $name:literal) => {
+        plain!(
+            Upstream(UpstreamPart::$part),
+            $about,
+            concat!("rp.upstream.", $name),
+            concat!("http.reverse_proxy.upstream.", $name)
+        )
     };
 }
 
@@ -511,11 +525,55 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
         "http.reverse_proxy.header."
     ),
     plain!(
-        Upstream,
-        "Address of the upstream. Only in `header_up`.",
+        Upstream(UpstreamPart::HostPort),
+        "Address of the upstream of `reverse_proxy`: in `header_up`, `header_down`, `handle_response`, `header` and `log_append`, elsewhere empty. The same applies to the placeholders that follow, down to `{rp.retries}`.",
         "upstream_hostport",
         "rp.upstream.hostport",
         "http.reverse_proxy.upstream.hostport"
+    ),
+    upstream!(Host, "Its host, or the path of its socket.", "host"),
+    upstream!(Port, "Its port; empty for a socket.", "port"),
+    upstream!(
+        Address,
+        "Its address with the network: `tcp/HOST:PORT`.",
+        "address"
+    ),
+    upstream!(Requests, "Its other requests in flight.", "requests"),
+    upstream!(
+        MaxRequests,
+        "`unhealthy_request_count`; 0 without it.",
+        "max_requests"
+    ),
+    upstream!(Fails, "Its failures within `fail_duration`.", "fails"),
+    upstream!(
+        Latency,
+        "Time until its response; empty in `header_up`.",
+        "latency"
+    ),
+    upstream!(LatencyMs, "The same in milliseconds.", "latency_ms"),
+    upstream!(
+        Duration,
+        "Time until the end of its response. Only in `log_append`.",
+        "duration"
+    ),
+    upstream!(DurationMs, "The same in milliseconds.", "duration_ms"),
+    plain!(
+        Upstream(UpstreamPart::TotalDuration),
+        "Time of all attempts until the end of the response. Only in `log_append`.",
+        "rp.duration",
+        "http.reverse_proxy.duration"
+    ),
+    plain!(
+        Upstream(UpstreamPart::TotalDurationMs),
+        "The same in milliseconds.",
+        "rp.duration_ms",
+        "http.reverse_proxy.duration_ms"
+    ),
+    plain!(
+        Upstream(UpstreamPart::Retries),
+        "Attempts with an upstream before the last one.",
+        "rp.retries",
+        "http.reverse_proxy.retries"
     ),
     with!(
         |index| index.parse().ok().map(Placeholder::HostLabel),
@@ -677,7 +735,7 @@ fn is_unsupported(name: &str) -> bool {
 /// What to write instead.
 fn instead_of(name: &str) -> &'static str {
     if name.contains(".upstream.") {
-        "use `{upstream_hostport}`, the address of the upstream, in `header_up`"
+        "use `{upstream_hostport}`, the address of the upstream"
     } else if name.starts_with("time.now") {
         "use `{time.now.unix}`, `{time.now.http}` or `{time.now.common_log}`"
     } else {

@@ -186,8 +186,8 @@ fn values_are_checked() {
             "3:1: `header_up` is not supported in this version; write `request_header NAME VALUE` before it, or `env NAME VALUE` for a variable",
         ),
         (
-            "reverse_proxy a:1 {\nheader_up A {rp.upstream.host}\n}",
-            "3:13: the placeholder `{rp.upstream.host}` is not supported in this version; use `{upstream_hostport}`, the address of the upstream, in `header_up`",
+            "reverse_proxy a:1 {\nheader_up A {rp.upstream.dial}\n}",
+            "3:13: the placeholder `{rp.upstream.dial}` is not supported in this version; use `{upstream_hostport}`, the address of the upstream",
         ),
         (
             "respond {time.now}",

@@ -3,14 +3,15 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use howdah_config::model::Figure;
+use howdah_config::model::{Figure, UpstreamPart};
 use howdah_observe::usage::UsageSoFar;
 
-use super::duration::precise_duration;
+use super::duration::{precise_duration, push_milliseconds};
+use super::upstream_note::UpstreamNote;
 
 /// The costs of a request that are known at a certain time.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Figures {
+pub(crate) struct Figures<'a> {
     /// Time since the end of the request's header.
     pub(crate) duration: Duration,
     /// 0 without a response.
@@ -19,6 +20,8 @@ pub(crate) struct Figures {
     pub(crate) bytes: Option<BodyBytes>,
     /// Usage in PHP, if PHP runs it.
     pub(crate) php: Option<UsageSoFar>,
+    /// The upstream that the request goes to, or that has responded.
+    pub(crate) upstream: Option<&'a UpstreamNote>,
 }
 
 /// Lengths of the bodies of request and response, without framing.
@@ -28,7 +31,7 @@ pub(crate) struct BodyBytes {
     pub(crate) sent: u64,
 }
 
-/// A text whose placeholders are replaced, except those of [`Figure`], whose values are known later.
+/// A text whose placeholders are replaced, except those of [`Figure`] and [`UpstreamPart`], whose values are known later.
 #[derive(Debug)]
 pub(crate) struct DeferredText {
     parts: Vec<DeferredPart>,
@@ -39,6 +42,7 @@ pub(crate) struct DeferredText {
 pub(crate) enum DeferredPart {
     Text(String),
     Figure(Figure),
+    Upstream(UpstreamPart),
 }
 
 impl DeferredText {
@@ -52,20 +56,39 @@ impl DeferredText {
         self.begin.elapsed()
     }
 
+    /// The texts that are known.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            DeferredPart::Text(text) => Some(text.as_str()),
+            DeferredPart::Figure(_) | DeferredPart::Upstream(_) => None,
+        })
+    }
+
+    /// Whether it contains costs of the request.
+    pub(crate) fn has_figures(&self) -> bool {
+        let is_figure = |part: &DeferredPart| matches!(part, DeferredPart::Figure(_));
+        self.parts.iter().any(is_figure)
+    }
+
     /// The text; unknown figures are left out.
-    pub(crate) fn text(&self, figures: &Figures) -> String {
+    pub(crate) fn text(&self, figures: &Figures<'_>) -> String {
         let mut text = String::new();
         for part in &self.parts {
             match part {
                 DeferredPart::Text(piece) => text.push_str(piece),
                 DeferredPart::Figure(figure) => figures.push(&mut text, *figure),
+                DeferredPart::Upstream(part) => {
+                    if let Some(upstream) = figures.upstream {
+                        upstream.push(&mut text, *part, figures.bytes.is_some());
+                    }
+                }
             }
         }
         text
     }
 }
 
-impl Figures {
+impl Figures<'_> {
     fn push(&self, text: &mut String, figure: Figure) {
         let usage = self.php.and_then(|php| php.usage);
         let script = usage.map(|usage| usage.script);
@@ -93,13 +116,6 @@ fn push_number(text: &mut String, number: Option<u64>) {
     }
 }
 
-fn push_milliseconds(text: &mut String, time: Option<Duration>) {
-    if let Some(time) = time {
-        // As above.
-        let _ = write!(text, "{:.3}", time.as_secs_f64() * 1e3);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,7 +135,7 @@ mod tests {
         Figure::MemoryPeak,
     ];
 
-    fn text(figures: &Figures) -> String {
+    fn text(figures: &Figures<'_>) -> String {
         let parts = ALL.into_iter().flat_map(|figure| {
             let part = DeferredPart::Text(" ".into());
             [DeferredPart::Figure(figure), part]
@@ -134,6 +150,7 @@ mod tests {
             status: 200,
             bytes: None,
             php: None,
+            upstream: None,
         };
         assert_eq!(text(&figures), "12.345ms 12.345 200         ");
         let usage = PhpUsage {

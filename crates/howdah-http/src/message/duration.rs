@@ -35,6 +35,14 @@ pub(crate) fn duration(time: Duration) -> String {
     text
 }
 
+/// In milliseconds: `12.345`.
+pub(crate) fn push_milliseconds(text: &mut String, time: Option<Duration>) {
+    if let Some(time) = time {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{:.3}", time.as_secs_f64() * 1e3);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,6 +11,7 @@ use super::deferred_text::{DeferredText, Figures};
 use super::pattern::Pattern;
 use super::replacement::Replacement;
 use super::single_fields::SINGULAR;
+use super::upstream_note::UpstreamNote;
 
 const EMPTY: HeaderValue = HeaderValue::from_static("");
 
@@ -41,13 +42,10 @@ pub(crate) enum PendingValue {
     Field(HeaderName),
     /// Contains no characters that a header may not have.
     Deferred(DeferredText),
-    /// The texts around `{upstream_hostport}`, of an upstream that is not chosen yet. They contain no characters that a
-    /// header may not have.
-    AroundUpstream(Vec<String>),
 }
 
 impl PendingValue {
-    fn into_header(self, headers: &HeaderMap, response: &ResponseSoFar) -> HeaderValue {
+    fn into_header(self, headers: &HeaderMap, response: &ResponseSoFar<'_>) -> HeaderValue {
         match self {
             Self::Known(value) => value,
             Self::Field(name) => {
@@ -62,23 +60,23 @@ impl PendingValue {
                     status: response.status,
                     bytes: None,
                     php: response.php,
+                    upstream: response.upstream,
                 };
-                HeaderValue::from_bytes(&howdah_cgi::bytes_of(&text.text(&figures)))
-                    .unwrap_or(EMPTY)
+                header_value(&text, &figures)
             }
-            // Outside of `header_up` the address is empty.
-            Self::AroundUpstream(texts) => around(&texts, &EMPTY),
         }
     }
 }
 
 /// The known data of a response when its header is changed.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct ResponseSoFar {
+pub(crate) struct ResponseSoFar<'a> {
     /// 0 if the header is that of a request.
     pub(crate) status: u16,
     /// The cost of the request so far, if PHP runs it and that was measured.
     pub(crate) php: Option<UsageSoFar>,
+    /// The upstream that has responded.
+    pub(crate) upstream: Option<&'a UpstreamNote>,
 }
 
 /// The changes of one response.
@@ -133,13 +131,20 @@ impl Changes {
     /// Whether a change contains what the request costs.
     pub(crate) fn has_figures(&self) -> bool {
         let all = [&self.down, &self.immediate, &self.later, &self.deferred];
-        let is_late =
-            |change: &PendingChange| matches!(change.value, Some(PendingValue::Deferred(_)));
+        let is_late = |change: &PendingChange| match &change.value {
+            Some(PendingValue::Deferred(text)) => text.has_figures(),
+            _ => false,
+        };
         all.into_iter().flatten().any(is_late)
     }
 
     /// `is_foreign`: the response is an [`ExternalResponse`](super::response::ExternalResponse).
-    pub(crate) fn apply(self, headers: &mut HeaderMap, is_foreign: bool, response: &ResponseSoFar) {
+    pub(crate) fn apply(
+        self,
+        headers: &mut HeaderMap,
+        is_foreign: bool,
+        response: &ResponseSoFar<'_>,
+    ) {
         for change in self.down {
             change.apply(headers, response);
         }
@@ -167,17 +172,24 @@ impl PendingChange {
         }
     }
 
-    /// Like [`PendingChange::apply`], with `upstream` for `{upstream_hostport}`.
-    pub(crate) fn apply_for(&self, upstream: &HeaderValue, headers: &mut HeaderMap) {
+    /// Like [`PendingChange::apply`], for a request that goes to `upstream`.
+    pub(crate) fn apply_for(&self, upstream: &UpstreamNote, headers: &mut HeaderMap) {
         let value = match &self.value {
             Some(PendingValue::Known(value)) => Some(value.clone()),
-            Some(PendingValue::AroundUpstream(texts)) => Some(around(texts, upstream)),
+            Some(PendingValue::Deferred(text)) => {
+                let upstream = Some(upstream);
+                let figures = Figures {
+                    upstream,
+                    ..Figures::default()
+                };
+                Some(header_value(text, &figures))
+            }
             _ => None,
         };
         self.change.apply(value, headers);
     }
 
-    pub(crate) fn apply(self, headers: &mut HeaderMap, response: &ResponseSoFar) {
+    pub(crate) fn apply(self, headers: &mut HeaderMap, response: &ResponseSoFar<'_>) {
         let value = self.value.map(|value| value.into_header(headers, response));
         self.change.apply(value, headers);
     }
@@ -218,20 +230,9 @@ impl Change {
     }
 }
 
-/// The texts with `upstream` between them.
-fn around(texts: &[String], upstream: &HeaderValue) -> HeaderValue {
-    if let [before, after] = texts
-        && before.is_empty()
-        && after.is_empty()
-    {
-        return upstream.clone();
-    }
-    let texts: Vec<_> = texts
-        .iter()
-        .map(|text| howdah_cgi::bytes_of(text))
-        .collect();
-    // Valid values.
-    HeaderValue::from_bytes(&texts.join(upstream.as_bytes())).unwrap_or(EMPTY)
+/// The text as a value; any name of an upstream and all figures are valid ones.
+fn header_value(text: &DeferredText, figures: &Figures<'_>) -> HeaderValue {
+    HeaderValue::from_bytes(&howdah_cgi::bytes_of(&text.text(figures))).unwrap_or(EMPTY)
 }
 
 /// Inserts fields before those of the same name.

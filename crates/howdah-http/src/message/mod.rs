@@ -26,3 +26,4 @@ pub(crate) mod sendfile;
 pub(crate) mod single_fields;
 pub mod spool;
 pub(crate) mod tunnel;
+pub(crate) mod upstream_note;

@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderValue, Method, Uri, Version};
 use crate::message::connection::Connection;
 use crate::message::deferred_text::{BodyBytes, DeferredText, Figures};
 use crate::message::path;
+use crate::message::upstream_note::UpstreamNote;
 
 /// Data for the line of a request that no longer exists by then.
 pub(crate) struct LogEntry {
@@ -30,6 +31,8 @@ pub(crate) struct LogEntry {
     client: IpAddr,
     user: String,
     appended: Vec<(String, AppendedValue)>,
+    /// The upstream that has responded.
+    pub(crate) upstream: Option<Arc<UpstreamNote>>,
 }
 
 /// The value of a field of `log_append`.
@@ -40,7 +43,7 @@ pub(crate) enum AppendedValue {
 }
 
 impl AppendedValue {
-    fn into_text(self, figures: &Figures) -> String {
+    fn into_text(self, figures: &Figures<'_>) -> String {
         let text = match self {
             Self::Known(text) => text,
             Self::Deferred(text) => text.text(figures),
@@ -86,6 +89,7 @@ impl LogEntry {
             client: connection.remote.ip(),
             user: String::new(),
             appended: Vec::new(),
+            upstream: None,
         }
     }
 
@@ -132,6 +136,7 @@ impl LogEntry {
                 sent: ending.sent,
             }),
             php: ending.php,
+            upstream: self.upstream.as_deref(),
         };
         let appended = self.appended.into_iter();
         let appended = appended.map(|(name, value)| (name, value.into_text(&figures)));

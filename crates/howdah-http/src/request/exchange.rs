@@ -13,6 +13,7 @@ use http::{HeaderMap, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 
 use crate::message::response::Source;
+use crate::message::upstream_note::UpstreamNote;
 use crate::observe::log::{LogEntry, ResponseEnd};
 use crate::observe::record::Record;
 use crate::observe::thread::ThreadState;
@@ -98,6 +99,13 @@ impl Exchange {
             forwarded: None,
             sent: 0,
             finished: false,
+        }
+    }
+
+    /// Records the upstream that has responded.
+    pub(crate) fn set_upstream(&mut self, upstream: Option<Arc<UpstreamNote>>) {
+        if let Some(entry) = &mut self.log {
+            entry.upstream = upstream;
         }
     }
 

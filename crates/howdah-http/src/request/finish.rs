@@ -3,6 +3,7 @@
 
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{ALT_SVC, CONNECTION, CONTENT_LENGTH, HeaderValue, SERVER, TRANSFER_ENCODING};
@@ -21,6 +22,7 @@ use crate::message::header_change::{Changes, ResponseSoFar};
 use crate::message::page;
 use crate::message::reply::Failure;
 use crate::message::response::{Content, ExternalResponse, Source};
+use crate::message::upstream_note::UpstreamNote;
 use crate::socket::executor;
 use crate::socket::state::ConnectionState;
 
@@ -82,11 +84,14 @@ impl Finish {
         let is_application = matches!(source, Source::Application(_));
         let is_foreign = is_application || head.extensions.remove::<ExternalResponse>().is_some();
         head.headers.entry(SERVER).or_insert(NAME);
+        let upstream = head.extensions.remove::<Arc<UpstreamNote>>();
         let so_far = ResponseSoFar {
             status: head.status.as_u16(),
             php: head.extensions.remove(),
+            upstream: upstream.as_deref(),
         };
         changes.apply(&mut head.headers, is_foreign, &so_far);
+        exchange.set_upstream(upstream);
         let source = match source {
             Source::Application(body) => {
                 // The log has the header of an application as it was before compression.

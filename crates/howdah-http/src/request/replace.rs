@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use howdah_cgi::Host;
 use http::header::{
@@ -22,6 +23,7 @@ use crate::message::header_change::Changes;
 use crate::message::path;
 use crate::message::reply::Failure;
 use crate::message::response::{Content, Source};
+use crate::message::upstream_note::UpstreamNote;
 use crate::route::context::Context;
 use crate::route::copied_headers;
 use crate::route::error::{ErrorRoutes, Problem};
@@ -276,6 +278,10 @@ fn replace_body<B>(mut first: response::Parts, second: Response<Source<B>>) -> R
         }
     }
     first.status = second.status;
+    let upstream = first.extensions.remove::<Arc<UpstreamNote>>();
     first.extensions = second.extensions;
+    if let Some(upstream) = upstream {
+        first.extensions.insert(upstream);
+    }
     Response::from_parts(first, body)
 }

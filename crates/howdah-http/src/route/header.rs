@@ -107,23 +107,23 @@ impl FieldChange {
             }
             Value::Text(text) => text,
         };
-        // The costs of a request are not known yet, and empty here.
-        if let Ok(value) = HeaderValue::from_bytes(&bytes_of(&text.evaluate(context, Purpose::Uri)))
-        {
-            let value = if text.has_figures() {
-                PendingValue::Deferred(text.evaluate_deferred(context, Purpose::Uri))
-            } else if text.has_upstream() {
-                PendingValue::AroundUpstream(text.around_upstream(context, Purpose::Uri))
-            } else {
-                PendingValue::Known(value)
-            };
-            Some(pending(Some(value)))
-        } else {
-            let id = format_args!("{:016x}", context.id);
-            tracing::warn!(request = %id, "a header field was dropped: its value contains control characters");
-            None
+        if text.is_deferred() {
+            let text = text.evaluate_deferred(context, Purpose::Uri);
+            if text.texts().all(|text| header_value(text).is_some()) {
+                return Some(pending(Some(PendingValue::Deferred(text))));
+            }
+        } else if let Some(value) = header_value(&text.evaluate(context, Purpose::Uri)) {
+            return Some(pending(Some(PendingValue::Known(value))));
         }
+        let id = format_args!("{:016x}", context.id);
+        tracing::warn!(request = %id, "a header field was dropped: its value contains control characters");
+        None
     }
+}
+
+/// `None` if it contains control characters.
+fn header_value(text: &str) -> Option<HeaderValue> {
+    HeaderValue::from_bytes(&bytes_of(text)).ok()
 }
 
 fn value(field: &str, template: &howdah_config::model::Template) -> Result<Value, RouteError> {

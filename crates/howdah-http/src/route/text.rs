@@ -40,11 +40,6 @@ impl Text {
             if matches!(&**parts, [Part::Placeholder(Placeholder::Path)]))
     }
 
-    /// Whether it contains `{upstream_hostport}`.
-    pub(crate) fn has_upstream(&self) -> bool {
-        matches!(self, Self::Parts(parts) if parts.iter().any(is_upstream))
-    }
-
     /// If it is `{path}` followed by a constant path: that path.
     pub(crate) fn below_path(&self) -> Option<&str> {
         match self {
@@ -60,13 +55,18 @@ impl Text {
         }
     }
 
-    /// Whether it contains the costs of a request.
-    pub(crate) fn has_figures(&self) -> bool {
-        let is_figure = |part: &Part| matches!(part, Part::Placeholder(Placeholder::Figure(_)));
-        matches!(self, Self::Parts(parts) if parts.iter().any(is_figure))
+    /// Whether it contains values that are known later: the costs of a request, the upstream.
+    pub(crate) fn is_deferred(&self) -> bool {
+        let is_late = |part: &Part| {
+            matches!(
+                part,
+                Part::Placeholder(Placeholder::Figure(_) | Placeholder::Upstream(_))
+            )
+        };
+        matches!(self, Self::Parts(parts) if parts.iter().any(is_late))
     }
 
-    /// Evaluates the text, except the costs of the request.
+    /// Evaluates the text, except values that are known later.
     pub(crate) fn evaluate_deferred(
         &self,
         context: &Context<'_>,
@@ -79,6 +79,12 @@ impl Text {
                 .map(|part| match part {
                     Part::Text(text) => DeferredPart::Text(text.clone()),
                     Part::Placeholder(Placeholder::Figure(figure)) => DeferredPart::Figure(*figure),
+                    // In `handle_response` the upstream has responded.
+                    Part::Placeholder(Placeholder::Upstream(part))
+                        if context.response.is_none() =>
+                    {
+                        DeferredPart::Upstream(*part)
+                    }
                     Part::Placeholder(placeholder) => {
                         let mut text = String::new();
                         push(&mut text, placeholder, context, purpose);
@@ -88,19 +94,6 @@ impl Text {
                 .collect(),
         };
         DeferredText::new(parts, Instant::now())
-    }
-
-    /// The texts before, between and after each `{upstream_hostport}`.
-    pub(crate) fn around_upstream(&self, context: &Context<'_>, purpose: Purpose) -> Vec<String> {
-        let Self::Parts(parts) = self else {
-            return vec![self.evaluate(context, purpose).into_owned()];
-        };
-        let texts = parts.split(is_upstream).map(|parts| match parts {
-            // Without memory.
-            [] => String::new(),
-            parts => evaluate_parts(parts, context, purpose),
-        });
-        texts.collect()
     }
 
     pub(crate) fn evaluate(&self, context: &Context<'_>, purpose: Purpose) -> Cow<'_, str> {
@@ -171,10 +164,6 @@ impl Text {
         // Two harmless parts can form `..` together.
         (!text.split('/').any(|segment| segment == "..")).then_some(Cow::Owned(text))
     }
-}
-
-fn is_upstream(part: &Part) -> bool {
-    matches!(part, Part::Placeholder(Placeholder::Upstream))
 }
 
 fn evaluate_parts(parts: &[Part], context: &Context<'_>, purpose: Purpose) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::support::front::{back, front};
 use crate::support::upstream::{ConnectionAction, Upstream};
-use crate::support::wait_until;
+use crate::support::{closed_port, wait_until};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nstatus: ok";
 
@@ -283,4 +283,45 @@ fn a_response_header_may_be_copied() {
     assert_eq!(field("x-status").as_deref(), Some("was 404"));
     assert_eq!(field("x-none").as_deref(), Some(""));
     assert_eq!(field("x-a"), None);
+}
+
+#[test]
+fn placeholders_name_the_upstream_that_responds() {
+    let (_socket, dead) = closed_port();
+    let upstream = answering(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("access.log");
+    let all = "{rp.upstream.host} {rp.upstream.port} {http.reverse_proxy.upstream.address} {rp.upstream.requests} {rp.upstream.max_requests} {rp.retries}";
+    let site = format!(
+        "log {{\noutput file {}\n}}\nlog_append proxied \"{all}\"\nlog_append took {{rp.upstream.duration_ms}}\n\
+         header X-After \"{all} {{upstream_hostport}}\"\n\
+         reverse_proxy UP {{\nlb_policy first\nlb_retries 1\nfail_duration 1m\nunhealthy_request_count 9\nheader_up X-Up \"{all} {{rp.upstream.latency}}|\"\n\
+         header_down X-Down \"{all} {{rp.upstream.latency_ms}}\"\n\
+         @missing status 404\nhandle_response @missing {{\nrespond \"{all}\"\n}}\n}}",
+        log.display()
+    );
+    let address = upstream.address.to_string();
+    let front = front(&format!("{dead} {address}"), "", &site);
+    let reply = front.get("/");
+    let port = upstream.address.port();
+    let expected = format!("127.0.0.1 {port} tcp/127.0.0.1:{port} 0 9 1");
+    assert_eq!(reply.text(), expected);
+    assert_eq!(
+        reply.header("x-after"),
+        Some(&*format!("{expected} {address}"))
+    );
+    let down = reply.header("x-down").unwrap();
+    let latency = down.strip_prefix(&*format!("{expected} ")).unwrap();
+    assert!(latency.parse::<f64>().unwrap() > 0.0, "{down}");
+    let sent = upstream.requests.lock().unwrap()[0].1.to_ascii_lowercase();
+    assert!(sent.contains(&format!("x-up: {expected} |")), "{sent}");
+    let read = || std::fs::read_to_string(&log).unwrap_or_default();
+    wait_until("it is logged", || read().ends_with('\n'));
+    let line: serde_json::Value = serde_json::from_str(read().trim_end()).unwrap();
+    assert_eq!(line["proxied"], expected);
+    let took = line["took"].as_str().unwrap();
+    assert!(took.parse::<f64>().unwrap() > 0.0, "{took}");
+    // The upstream that failed is not tried again.
+    let expected = expected.strip_suffix('1').unwrap();
+    assert_eq!(front.get("/").text(), format!("{expected}0"));
 }

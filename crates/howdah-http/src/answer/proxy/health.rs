@@ -11,10 +11,10 @@ use http_body::Body;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::capture_connection;
 
-use super::Upstreams;
 use super::failure::Failure;
 use super::http2;
 use super::upload::{Source, Upload, UploadLimits};
+use super::{ConnectionKey, Upstreams};
 use crate::answer::upstream::balance::Balancer;
 use crate::answer::upstream::health::{
     self, BODY_MAX, ProbeRequest, ProbeResponse, probe_headers, redirect_target,
@@ -44,8 +44,11 @@ impl health::Upstreams for Upstreams {
             if let Some(http2) = &self.http2 {
                 let body = Upload(source);
                 let request = http2::request((method, uri), headers, body, self.is_encrypted)?;
-                let host = format!("{PROBED}{index}");
-                return http2.send((&host, true), request).await;
+                let key = ConnectionKey {
+                    host: format!("{PROBED}{index}"),
+                    is_kept: true,
+                };
+                return http2.send(&key, request).await;
             }
             let mut request = Request::builder()
                 .method(method)

@@ -25,7 +25,7 @@ use tower_service::Service;
 use super::failure::Failure;
 use super::job::ProxyJob;
 use super::upload::{Source, Upload};
-use super::{Destination, Upstreams, head};
+use super::{ConnectionKey, Destination, Upstreams, head};
 use crate::answer::upstream::Connector;
 use crate::answer::upstream::pooled::PooledConnection;
 use crate::answer::upstream::tls::explain;
@@ -142,13 +142,13 @@ impl Http2Client {
         }
     }
 
-    /// Sends a request to the upstream that the connector finds by `host`.
+    /// Sends a request over one of these connections.
     pub(super) async fn send(
         &self,
-        (host, is_kept): (&str, bool),
+        key: &ConnectionKey,
         request: Request<Upload>,
     ) -> Result<Response<Incoming>, Failure> {
-        let (mut sender, stream) = self.acquire(host, is_kept).await?;
+        let (mut sender, stream) = self.acquire(key).await?;
         match sender.try_send_request(request).await {
             Ok(mut response) => {
                 response.extensions_mut().insert(stream);
@@ -163,10 +163,10 @@ impl Http2Client {
 
     async fn acquire(
         &self,
-        host: &str,
-        is_kept: bool,
+        key: &ConnectionKey,
     ) -> Result<(SendRequest<Upload>, Http2Stream), OpenError> {
-        let Some(keepalive) = self.keepalive.filter(|_| is_kept) else {
+        let host = key.host.as_str();
+        let Some(keepalive) = self.keepalive.filter(|_| key.is_kept) else {
             let (sender, _) = open(self.connector.clone(), host).await?;
             return Ok((sender, Http2Stream(Arc::default())));
         };
@@ -324,16 +324,16 @@ impl Upstreams {
     pub(super) async fn attempt_http2(
         &self,
         client: &Http2Client,
-        destination: &Destination,
+        destination: &Destination<'_>,
         (job, source): (&ProxyJob, &Source),
         mut hold: Option<&DisconnectGuard>,
     ) -> Result<Response<Incoming>, Failure> {
         let start = Instant::now();
-        let headers = self.upstream_headers(destination.index, job, source);
+        let headers = self.upstream_headers(destination, job, source);
         let body = Upload(source.clone());
         let target = (&job.method, job.target.as_str());
         let request = request(target, headers, body, self.is_encrypted)?;
-        let mut sending = pin!(client.send((&destination.host, destination.is_kept), request));
+        let mut sending = pin!(client.send(&destination.key, request));
         let mut silence = pin!(self.silence(source));
         let mut written = pin!(async {
             loop {

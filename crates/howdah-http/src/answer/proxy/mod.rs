@@ -53,6 +53,7 @@ use crate::message::reply;
 use crate::message::response::Content;
 use crate::message::response::ExternalResponse;
 use crate::message::tunnel::Tunnel;
+use crate::message::upstream_note::UpstreamNote;
 
 /// Fields in the header of a response; a response with more is refused.
 const FIELDS_MAX: usize = 512;
@@ -95,10 +96,17 @@ fn shorter(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
 }
 
 /// Where the connector connects to.
-struct Destination {
+struct Destination<'n> {
     /// Number of the upstream.
     index: usize,
-    /// By which the connector finds its address.
+    /// The upstream for placeholders.
+    note: &'n UpstreamNote,
+    key: ConnectionKey,
+}
+
+/// The connections that a request may use.
+struct ConnectionKey {
+    /// By which the connector finds the address.
     host: String,
     /// The connection may be kept for other requests.
     is_kept: bool,
@@ -193,12 +201,12 @@ impl Upstreams {
     /// the upstream cannot have received it, or if it changes nothing.
     async fn send(
         &self,
-        index: usize,
+        (index, note): (usize, &UpstreamNote),
         job: &ProxyJob,
         source: &Source,
         client: (Interim<'_>, Option<&DisconnectGuard>),
     ) -> Result<Response<Incoming>, Failure> {
-        let destination = self.destination(index, job)?;
+        let destination = self.destination((index, note), job)?;
         let attempt = async |pool| match &self.http2 {
             Some(http2) => {
                 self.attempt_http2(http2, &destination, (job, source), client.1)
@@ -209,7 +217,7 @@ impl Upstreams {
                     .await
             }
         };
-        let pool = if destination.is_kept {
+        let pool = if destination.key.is_kept {
             &self.client
         } else {
             &self.fresh
@@ -229,7 +237,7 @@ impl Upstreams {
     async fn attempt(
         &self,
         client: &Client<Connector, Upload>,
-        destination: &Destination,
+        destination: &Destination<'_>,
         (job, source): (&ProxyJob, &Source),
         (interim, mut hold): (Interim<'_>, Option<&DisconnectGuard>),
     ) -> Result<Response<Incoming>, Failure> {
@@ -278,12 +286,19 @@ impl Upstreams {
     }
 
     /// Where the connector connects to for the upstream of this number.
-    fn destination(&self, index: usize, job: &ProxyJob) -> Result<Destination, Failure> {
+    fn destination<'n>(
+        &self,
+        (index, note): (usize, &'n UpstreamNote),
+        job: &ProxyJob,
+    ) -> Result<Destination<'n>, Failure> {
         let Some(text) = job.address(index) else {
             return Ok(Destination {
                 index,
-                host: format!("{CHOSEN}{index}"),
-                is_kept: true,
+                note,
+                key: ConnectionKey {
+                    host: format!("{CHOSEN}{index}"),
+                    is_kept: true,
+                },
             });
         };
         let Some(upstream) = address::parse(text) else {
@@ -293,22 +308,22 @@ impl Upstreams {
         let is_kept = self.kept.admit(&host, Instant::now());
         Ok(Destination {
             index,
-            host,
-            is_kept,
+            note,
+            key: ConnectionKey { host, is_kept },
         })
     }
 
     /// The request as the upstream gets it.
     fn upstream_request(
         &self,
-        destination: &Destination,
+        destination: &Destination<'_>,
         job: &ProxyJob,
         source: &Source,
     ) -> Result<Request<Upload>, Failure> {
-        let headers = self.upstream_headers(destination.index, job, source);
+        let headers = self.upstream_headers(destination, job, source);
         let mut request = Request::builder()
             .method(job.method.clone())
-            .uri(format!("http://{}{}", destination.host, job.target))
+            .uri(format!("http://{}{}", destination.key.host, job.target))
             .body(Upload(source.clone()))
             .map_err(Failure::Request)?;
         *request.headers_mut() = headers;
@@ -323,24 +338,27 @@ impl Upstreams {
         }
     }
 
-    /// The header of the request to the upstream of this number.
-    fn upstream_headers(&self, index: usize, job: &ProxyJob, source: &Source) -> HeaderMap {
+    /// The header of the request to an upstream.
+    fn upstream_headers(
+        &self,
+        destination: &Destination<'_>,
+        job: &ProxyJob,
+        source: &Source,
+    ) -> HeaderMap {
         let mut headers = job.headers.clone();
         if let Some(protocol) = &job.upgrade {
             set_upgrade(&mut headers, protocol.clone());
         }
-        let host = &self.hosts[index];
+        let host = &self.hosts[destination.index];
         // HTTP/1.0 requests may lack it, HTTP/1.1 requests may not (RFC 9112 §3.2).
-        let own = job.address(index);
+        let own = job.address(destination.index);
         let own = own.and_then(|address| HeaderValue::from_str(address).ok());
         let is_fixed = host.is_fixed || (self.is_encrypted && own.is_some());
         if is_fixed || !headers.contains_key(HOST) {
             headers.insert(HOST, own.unwrap_or_else(|| host.name.clone()));
         }
-        // Any printable name is a valid value.
-        let name = HeaderValue::from_str(job.name(index)).unwrap_or(HeaderValue::from_static(""));
         for change in &job.header_up {
-            change.apply_for(&name, &mut headers);
+            change.apply_for(destination.note, &mut headers);
         }
         source.frame(&job.method, &mut headers);
         headers
@@ -385,15 +403,24 @@ pub(crate) async fn send(
     }
     let balancer = &upstreams.balancer;
     let mut attempts = balancer.attempts(&job.hint);
+    let mut last = None;
     loop {
         let (refusal, may_retry) = if let Some(active) = attempts.begin() {
             let (index, start) = (active.index(), Instant::now());
-            match upstreams.send(index, &job, &source, (interim, hold)).await {
+            let note = last.insert(active.note(job.name(index), attempts.progress()));
+            let sent = upstreams.send((index, note), &job, &source, (interim, hold));
+            match sent.await {
                 Ok(response) => {
+                    let latency = source.latency(start);
                     if job.address(index).is_none() {
-                        balancer.record_response(index, response.status(), source.latency(start));
+                        balancer.record_response(index, response.status(), latency);
                     }
-                    return Ok(upstreams.respond(response, active, (&job, id)));
+                    note.latency = Some(latency);
+                    let mut response = upstreams.respond(response, active, (&job, id));
+                    if let Some(note) = last {
+                        response.extensions_mut().insert(Arc::new(note));
+                    }
+                    return Ok(response);
                 }
                 Err(failure) => {
                     if let Some(error) = source.refusal() {
@@ -425,7 +452,11 @@ pub(crate) async fn send(
             (StatusCode::SERVICE_UNAVAILABLE, may_retry)
         };
         if !may_retry {
-            return Ok(reply::plain(refusal));
+            let mut response = reply::plain(refusal);
+            if let Some(note) = last {
+                response.extensions_mut().insert(Arc::new(note));
+            }
+            return Ok(response);
         }
         attempts.pause().await;
     }

@@ -163,6 +163,11 @@ impl Attempts<'_> {
         }
     }
 
+    /// When the first attempt began, and how many have ended.
+    pub(crate) fn progress(&self) -> (Instant, u32) {
+        (self.start, self.count)
+    }
+
     /// Whether another attempt is allowed after a failed one.
     pub(crate) fn may_continue(&self) -> bool {
         let Balancer {

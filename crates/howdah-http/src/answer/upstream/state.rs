@@ -7,11 +7,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
 
 use howdah_config::model::{Balance, Upstream};
 use ring::hmac;
 
 use crate::clock;
+use crate::message::upstream_note::UpstreamNote;
 
 /// All directives of this process. Those of previous configurations have no owner.
 static ALL: Mutex<Vec<Weak<DirectiveState>>> = Mutex::new(Vec::new());
@@ -301,6 +303,21 @@ impl ActiveRequest {
             state: Arc::clone(state),
             index,
         })
+    }
+
+    /// The upstream for placeholders, by this name.
+    pub(crate) fn note(&self, name: &str, (begin, retries): (Instant, u32)) -> UpstreamNote {
+        let shared = &self.state.upstreams[self.index].shared;
+        UpstreamNote {
+            name: name.to_owned(),
+            requests: shared.in_flight().saturating_sub(1),
+            max_requests: self.state.limits.max_requests,
+            fails: shared.recent_failures(),
+            retries,
+            begin,
+            start: Instant::now(),
+            latency: None,
+        }
     }
 
     /// The number of its upstream.

@@ -27,7 +27,7 @@ pub(super) struct LogAppend {
 
 impl Handler for LogAppend {
     fn run(&self, context: &mut Context<'_>) -> Outcome {
-        let value = if self.value.has_figures() {
+        let value = if self.value.is_deferred() {
             AppendedValue::Deferred(self.value.evaluate_deferred(context, Purpose::File))
         } else {
             AppendedValue::Known(self.value.evaluate(context, Purpose::File).into_owned())

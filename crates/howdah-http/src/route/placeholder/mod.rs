@@ -86,9 +86,9 @@ pub(super) fn push(
         Placeholder::User => text.push_str(context.notes.user.as_deref().unwrap_or("")),
         Placeholder::Var(name) => request::variable(text, context, name, purpose),
         Placeholder::Year => process::year(text, SystemTime::now()),
-        // The upstream is not chosen yet: `header_up` inserts it later. `header` and `log_append` do the same with the
-        // costs of a request.
-        Placeholder::Figure(_) | Placeholder::Upstream => {}
+        Placeholder::Upstream(part) => response::upstream(text, context, *part),
+        // Not known yet: `header` and `log_append` insert it later.
+        Placeholder::Figure(_) => {}
     }
 }
 

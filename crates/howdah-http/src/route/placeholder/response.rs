@@ -1,5 +1,10 @@
 //! The error or the response that routes are run for.
 
+use std::sync::Arc;
+
+use howdah_config::model::UpstreamPart;
+
+use crate::message::upstream_note::UpstreamNote;
 use crate::route::context::Context;
 
 pub(super) fn error_status(text: &mut String, context: &Context<'_>) {
@@ -38,5 +43,15 @@ pub(super) fn header(text: &mut String, context: &Context<'_>, name: &str) {
         .and_then(|response| response.headers.get(name));
     if let Some(value) = value {
         text.push_str(&howdah_cgi::text_of(value.as_bytes()));
+    }
+}
+
+/// Empty until an upstream has responded: `header_up`, `header` and `log_append` insert it later.
+pub(super) fn upstream(text: &mut String, context: &Context<'_>, part: UpstreamPart) {
+    let note = context
+        .response
+        .and_then(|response| response.extensions.get::<Arc<UpstreamNote>>());
+    if let Some(note) = note {
+        note.push(text, part, false);
     }
 }
