@@ -3,9 +3,9 @@
 //! A client need not wait for the response. While its request waits inside the server before it is handed over (a
 //! password check, a request to another server, an upstream that is still receiving it), it is not aborted.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 /// Detects the disconnect of the client during one request.
 #[derive(Debug, Default)]
@@ -13,15 +13,33 @@ pub(crate) struct DisconnectGuard {
     on: Cell<bool>,
     /// The client's disconnect was detected meanwhile.
     ended: Cell<bool>,
+    /// Waits for it.
+    waiting: RefCell<Option<Waker>>,
 }
 
 impl DisconnectGuard {
     /// Whether the request must not be aborted. Checked when the client has disconnected.
     pub(crate) fn is_on(&self) -> bool {
-        if self.on.get() {
-            self.ended.set(true);
+        if self.on.get()
+            && !self.ended.replace(true)
+            && let Some(waker) = self.waiting.take()
+        {
+            waker.wake();
         }
         self.on.get()
+    }
+
+    /// Completes when the client's disconnect was detected while the request must not be aborted. Only one task may
+    /// wait.
+    pub(crate) async fn disconnected(&self) {
+        poll_fn(|cx| {
+            if self.ended.get() {
+                return Poll::Ready(());
+            }
+            self.waiting.replace(Some(cx.waker().clone()));
+            Poll::Pending
+        })
+        .await;
     }
 
     /// The request is not aborted during `work`, unless `work` releases it.
@@ -88,5 +106,20 @@ mod tests {
             assert!(!hold.is_on());
             assert_eq!(count.0.load(Ordering::Relaxed), usize::from(found));
         }
+    }
+
+    #[test]
+    fn a_disconnect_wakes_what_waits_for_it() {
+        let hold = DisconnectGuard::default();
+        let count = Arc::new(Count(AtomicUsize::new(0)));
+        let waker = Arc::clone(&count).into();
+        let mut cx = Context::from_waker(&waker);
+        let mut during = pin!(hold.during(hold.disconnected()));
+        assert!(!hold.is_on());
+        assert!(during.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(count.0.load(Ordering::Relaxed), 0);
+        assert!(hold.is_on() && hold.is_on());
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert!(during.as_mut().poll(&mut cx).is_ready());
     }
 }

@@ -319,6 +319,20 @@ pub(super) fn request(
     Ok(request)
 }
 
+/// Completes after the client's disconnect, when all of a request was handed over since `start` and had time to be
+/// written.
+async fn wait_until_written(source: &Source, start: Instant, hold: Option<&DisconnectGuard>) {
+    if let Some(hold) = hold {
+        hold.disconnected().await;
+    }
+    loop {
+        sleep(WRITTEN_AFTER).await;
+        if source.sent_at(start).is_some() {
+            return;
+        }
+    }
+}
+
 impl Upstreams {
     /// Sends the request over HTTP/2.
     pub(super) async fn attempt_http2(
@@ -335,14 +349,7 @@ impl Upstreams {
         let request = request(target, headers, body, self.is_encrypted)?;
         let mut sending = pin!(client.send(&destination.key, request));
         let mut silence = pin!(self.silence(source));
-        let mut written = pin!(async {
-            loop {
-                sleep(WRITTEN_AFTER).await;
-                if source.sent_at(start).is_some() {
-                    return;
-                }
-            }
-        });
+        let mut written = pin!(wait_until_written(source, start, hold));
         let mut response = loop {
             tokio::select! {
                 biased;

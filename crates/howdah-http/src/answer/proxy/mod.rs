@@ -257,7 +257,11 @@ impl Upstreams {
             }
         };
         let mut silence = pin!(self.silence(source));
-        let mut sent = pin!(wait_until_sent(connection.clone(), || source.sent_at(start)));
+        let mut sent = pin!(wait_until_sent(
+            connection.clone(),
+            || source.sent_at(start),
+            hold,
+        ));
         let result = loop {
             tokio::select! {
                 biased;
@@ -371,13 +375,20 @@ const CLOSE_SHOWS: Duration = Duration::from_millis(250);
 
 /// Completes when a connection has accepted all of a request whose last part was handed over at
 /// `ended`.
-async fn wait_until_sent(mut connection: CaptureConnection, ended: impl Fn() -> Option<Instant>) {
+async fn wait_until_sent(
+    mut connection: CaptureConnection,
+    ended: impl Fn() -> Option<Instant>,
+    hold: Option<&DisconnectGuard>,
+) {
     connection.wait_for_connection_metadata().await;
     match failure::connection_progress(&connection) {
         Some(passed) => {
             passed.sent(ended).await;
-            if passed.request_loss().is_some() {
-                tokio::time::sleep(CLOSE_SHOWS).await;
+            let shown = Instant::now() + CLOSE_SHOWS;
+            if let Some(hold) = hold.filter(|_| passed.request_loss().is_some()) {
+                // Most clients stay, so that their requests need no timer.
+                hold.disconnected().await;
+                tokio::time::sleep_until(shown).await;
             }
         }
         // Without a connection the attempt fails.
