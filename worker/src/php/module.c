@@ -23,6 +23,7 @@
 #include "request/getenv.h"
 #include "request/suspended.h"
 #include "request/variables.h"
+#include "script.h"
 #include "state/restore.h"
 #include "state/soap_descriptions.h"
 
@@ -43,6 +44,7 @@ static PHP_MINIT_FUNCTION(howdah)
 	saved_name = sapi_module.name;
 	sapi_module.name = known_name;
 	howdah_preload_hook();
+	howdah_script_startup();
 	howdah_session_startup();
 	howdah_exit_startup();
 	howdah_interrupts_startup();

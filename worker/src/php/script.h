@@ -12,4 +12,7 @@
  */
 bool howdah_script_execute(const char *path);
 
+/* Called while PHP's modules start, before OPcache replaces the function that opens scripts. */
+void howdah_script_startup(void);
+
 #endif
