@@ -6,7 +6,7 @@
 declare(strict_types=1);
 
 const FILES = 40;
-const METHODS = 60;
+const CLOSURES = 60;
 const ROUNDS = 5;
 
 const COMPUTATION = <<<'CODE'
@@ -26,16 +26,16 @@ const COMPUTATION = <<<'CODE'
     };
     CODE;
 
-/** A file as large as a class of a framework. */
+/** A file as large as a class of a framework. Closures, since a class cannot be loaded twice. */
 function source(int $number): string
 {
-    $methods = '';
-    for ($method = 0; $method < METHODS; $method++) {
-        $methods .= "    public function m$method(array \$values = [], ?string \$name = null): array\n    {\n"
-            . "        if (\$name === 'a$number') {\n            \$values[] = \$this->m0(\$values);\n        }\n"
-            . "        return array_map(fn (\$value) => [\$value, \$name, $method], \$values);\n    }\n";
+    $closures = '';
+    for ($index = 0; $index < CLOSURES; $index++) {
+        $closures .= "    static function (array \$values = [], ?string \$name = null): array {\n"
+            . "        if (\$name === 'a$number') {\n            \$values[] = count(\$values);\n        }\n"
+            . "        return array_map(fn (\$value) => [\$value, \$name, $index], \$values);\n    },\n";
     }
-    return "<?php\nnamespace HowdahDoctor;\n\nclass C$number\n{\n$methods}\n";
+    return "<?php\nreturn [\n$closures];\n";
 }
 
 /** The shortest time of several rounds; what else the machine does makes others longer. */
@@ -54,24 +54,19 @@ $folder = sys_get_temp_dir() . '/howdah-doctor-' . bin2hex(random_bytes(8));
 mkdir($folder, 0700) || exit(1);
 try {
     $files = [];
-    for ($number = 0; $number < ROUNDS * FILES; $number++) {
+    for ($number = 0; $number < FILES; $number++) {
         $files[] = $file = "$folder/$number.php";
         file_put_contents($file, source($number));
     }
-    $classes = array_chunk($files, FILES);
-    $files[] = $computation = "$folder/computation.php";
-    file_put_contents($computation, COMPUTATION);
     $status = function_exists('opcache_get_status') ? opcache_get_status(false) : false;
     $opcache = (bool) ($status['opcache_enabled'] ?? false);
-    if ($opcache) {
-        // The files are in the cache when requests load them.
-        array_map('opcache_compile_file', array_merge(...$classes));
-    }
-    $load = shortest(static function () use (&$classes): void {
-        foreach (array_pop($classes) as $file) {
+    $load = shortest(static function () use ($files): void {
+        foreach ($files as $file) {
             require $file;
         }
     });
+    $files[] = $computation = "$folder/computation.php";
+    file_put_contents($computation, COMPUTATION);
     $compute = shortest(require $computation);
 } finally {
     array_map('unlink', $files);
