@@ -52,6 +52,7 @@ impl Findings {
         self.wrong.extend(pools::missing_scripts(config));
         self.users(config);
         self.certificates(config);
+        self.logs(config);
         self.parts(config, Some(source));
         self.sockets(config);
         self.warnings.extend(missing_executables(config));
@@ -62,10 +63,9 @@ impl Findings {
         }
     }
 
-    /// Parts that `howdah doctor` does not check itself: watched files, logs, routes and hubs.
+    /// Parts that `howdah doctor` does not check itself: watched files, routes and hubs.
     pub(crate) fn parts(&mut self, config: &Config, source: Option<&Source>) {
         self.check_result(watch::watched(config, source));
-        self.logs(config);
         self.check_result(howdah_http::check(config));
         for hub in &config.hubs {
             let weaknesses = self.check_result(hubs::check(hub));

@@ -17,6 +17,7 @@ mod php;
 mod report;
 mod system;
 mod users;
+mod writable;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,6 +90,7 @@ fn run_checks(options: &cli::Doctor, config: &Config, report: &mut Report) {
     let script = config.workers.first().map(|pool| PathBuf::from(&pool.file));
     let application = application(script.as_deref(), &roots);
     permissions::check(application.as_deref(), &roots, report);
+    writable::check(config, report);
     let php = check_php(config, application.as_deref(), report);
     let running = remote::running(config);
     running_opcache(running.as_ref(), report);
@@ -359,6 +361,7 @@ fn check_php(
         }
     }
     let facts = php.check(report)?;
+    writable::php_folders(config, &facts.folders(), report);
     let count = application.map_or(0, php_files);
     opcache::check(&php, &facts, count, report);
     Some((php, facts))
@@ -375,7 +378,9 @@ fn other_phps(config: &Config, report: &mut Report) -> Vec<Php> {
     for executable in known {
         match Php::find(executable, &config.global.php.ini.all()) {
             Ok(php) => {
-                php.check(report);
+                if let Some(facts) = php.check(report) {
+                    writable::php_folders(config, &facts.folders(), report);
+                }
                 others.push(php);
             }
             Err(error) => report.error(

@@ -9,7 +9,7 @@ use howdah_pool::PhpInfo;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::report::{Area, PathRequirement, Report};
+use super::report::{Area, Report};
 
 /// The PHP executable with the server's ini files and the settings of the configuration.
 #[derive(Debug)]
@@ -57,6 +57,23 @@ impl Facts {
     pub(super) fn setting(&self, name: &str) -> &str {
         let value = self.settings.get(name).and_then(Option::as_deref);
         value.unwrap_or_default()
+    }
+
+    /// Folders that PHP writes to, with what it writes there.
+    pub(super) fn folders(&self) -> Vec<(&str, &Path)> {
+        let mut folders = vec![("temporary files", &*self.temp)];
+        let uploads = Path::new(self.setting("upload_tmp_dir"));
+        if !uploads.as_os_str().is_empty() {
+            folders.push(("uploads", uploads));
+        }
+        if self.setting("session.save_handler") == "files" {
+            // `DEPTH;MODE;PATH`.
+            let path = self.setting("session.save_path").rsplit(';').next();
+            let path = Path::new(path.unwrap_or_default());
+            let is_default = path.as_os_str().is_empty();
+            folders.push(("sessions", if is_default { &self.temp } else { path }));
+        }
+        folders
     }
 
     pub(super) fn number(&self, name: &str) -> u64 {
@@ -245,7 +262,6 @@ impl Php {
         extensions(&facts, report);
         settings(&facts, report);
         time_zone(&facts, report);
-        folders(&facts, report);
         Some(facts)
     }
 
@@ -349,29 +365,5 @@ fn time_zone(facts: &Facts, report: &mut Report) {
             ),
             "set a name such as Europe/Vienna or UTC",
         );
-    }
-}
-
-/// Folders that PHP writes to: temporary files, uploads, sessions.
-fn folders(facts: &Facts, report: &mut Report) {
-    report.path(
-        "temporary files",
-        &facts.temp,
-        PathRequirement::WritableFolder,
-    );
-    let uploads = Path::new(facts.setting("upload_tmp_dir"));
-    if !uploads.as_os_str().is_empty() {
-        report.path("uploads", uploads, PathRequirement::WritableFolder);
-    }
-    if facts.setting("session.save_handler") == "files" {
-        // `DEPTH;MODE;PATH`.
-        let path = facts.setting("session.save_path").rsplit(';').next();
-        let path = Path::new(path.unwrap_or_default());
-        let path = if path.as_os_str().is_empty() {
-            &facts.temp
-        } else {
-            path
-        };
-        report.path("sessions", path, PathRequirement::WritableFolder);
     }
 }

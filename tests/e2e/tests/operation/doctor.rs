@@ -90,7 +90,7 @@ fn the_effect_of_opcache_and_jit_is_measured() {
         let text = measured["text"].as_str().expect("a text");
         let ratios = text.matches(" times as fast)").count();
         assert_eq!(ratios, 1 + usize::from(of_jit), "{text}");
-        assert!(text.contains("40 classes load in "), "{text}");
+        assert!(text.contains("40 files load in "), "{text}");
     }
     assert!(!app.path().join("preloaded").exists());
     // Without the extension there is nothing to measure.
@@ -475,6 +475,40 @@ fn a_configuration_and_flags_exclude_each_other() {
         .arg(Path::new("."))
         .run()
         .assert(2, "cannot be used with");
+}
+
+#[test]
+fn what_the_server_and_php_write_must_be_writable_for_their_users() {
+    let app = Www::new().file("public/index.php", "<?php");
+    let sessions = app.path().join("sessions");
+    std::fs::create_dir(&sessions).expect("made");
+    let file = app.write("a-file", "");
+    let lines = |user: &str| {
+        let (sessions, file) = (sessions.display(), file.display());
+        format!(
+            "{user}\nphp_ini session.save_path 2;0600;{sessions}\n}}\ncrash_reports {file}/crashes\nlog {{\noutput file {file}/howdah.log\n"
+        )
+    };
+    let (ended, report) = doctor(&app, &lines(""), &[]);
+    assert_code(&ended, 1);
+    for (text, level) in [
+        ("sessions /", "ok"),
+        ("crash reports /", "warning"),
+        ("log /", "error"),
+    ] {
+        assert_eq!(finding(&report, text)["level"], level, "{report:#}");
+    }
+    // Only root can check the rights of another user.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    std::fs::set_permissions(&sessions, std::fs::Permissions::from_mode(0o755)).expect("mine");
+    let (_, report) = doctor(&app, &lines("user nobody"), &[]);
+    let denied = finding(&report, "sessions /");
+    assert_eq!(denied["level"], "error", "{denied}");
+    let text = denied["text"].as_str().expect("a text");
+    assert!(text.contains("user nobody may not write /"), "{text}");
+    assert!(denied["advice"].is_string(), "{denied}");
 }
 
 #[test]
