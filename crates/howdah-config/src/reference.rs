@@ -4,9 +4,9 @@ use std::fmt::{self, Write as _};
 
 use crate::directive::tls::{ACME, CLIENT_AUTH, INTERNAL, TLS};
 use crate::directive::{
-    BROWSE, COPY_RESPONSE, COPY_RESPONSE_HEADERS, DIRECTIVES, ENCODE, ERROR, FILE_SERVER,
-    FORWARD_AUTH, HEADER, HOT_RELOAD, INTERCEPT, LB_POLICY, PHP_FASTCGI, PHP_SERVER, REQUEST_BODY,
-    RESPOND, RESPONSE, REVERSE_PROXY, TRANSPORT, TRY_FILES,
+    BROWSE, COPY_RESPONSE, COPY_RESPONSE_HEADERS, DIRECTIVES, DYNAMIC_A, ENCODE, ERROR,
+    FILE_SERVER, FORWARD_AUTH, HEADER, HOT_RELOAD, INTERCEPT, LB_POLICY, PHP_FASTCGI, PHP_SERVER,
+    REQUEST_BODY, RESPOND, RESPONSE, REVERSE_PROXY, TRANSPORT, TRY_FILES,
 };
 use crate::directive::{mercure, observe, roadrunner};
 use crate::https::options::ON_DEMAND;
@@ -167,6 +167,7 @@ fn write_page(page: &mut String) -> fmt::Result {
     section(page, "`error`", &ERROR)?;
     section(page, "`reverse_proxy`", &REVERSE_PROXY)?;
     section(page, "`reverse_proxy { lb_policy }`", &LB_POLICY)?;
+    section(page, "`reverse_proxy { dynamic a }`", &DYNAMIC_A)?;
     section(page, "`reverse_proxy { transport http }`", &TRANSPORT)?;
     page.write_str(
         "\n### `forward_auth`\n\nThe same as `reverse_proxy`, without `handle_response` and \
@@ -425,6 +426,14 @@ mod tests {
         });
         check(&LB_POLICY, |inner| {
             site(&nest("reverse_proxy a")(&nest("lb_policy cookie")(inner)))
+        });
+        check(&DYNAMIC_A, |inner| {
+            let dynamic = if inner.starts_with("name") {
+                "dynamic a"
+            } else {
+                "dynamic a app"
+            };
+            site(&nest("reverse_proxy")(&nest(dynamic)(inner)))
         });
         check(&TRANSPORT, |inner| {
             site(&nest("reverse_proxy a")(&nest("transport http")(inner)))

@@ -3,6 +3,7 @@
 mod auth;
 mod balance;
 mod copy_response;
+mod dynamic;
 mod encode;
 mod files;
 mod forward_auth;
@@ -31,6 +32,7 @@ mod upstream_options;
 mod uri_query;
 
 pub(crate) use copy_response::{COPY_RESPONSE, COPY_RESPONSE_HEADERS};
+pub(crate) use dynamic::DYNAMIC_A;
 pub(crate) use encode::{ENCODE, RESPONSE};
 pub(crate) use files::{BROWSE, FILE_SERVER, TRY_FILES};
 pub(crate) use forward_auth::FORWARD_AUTH;

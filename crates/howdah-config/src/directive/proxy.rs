@@ -1,6 +1,7 @@
 //! `reverse_proxy`.
 
 use super::balance;
+use super::dynamic;
 use super::health;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
 use super::policy;
@@ -18,7 +19,7 @@ use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined, unsuppo
 /// A block while it is read.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    proxy: ReverseProxy,
+    pub(super) proxy: ReverseProxy,
     upstreams: Upstreams,
     intercept: intercept::Draft,
     options: UpstreamDraft,
@@ -157,7 +158,7 @@ const OWN: &[Item<Draft>] = &[
             ))
         },
     ),
-    Item::Unsupported("dynamic", "name each upstream"),
+    Item::Supported(dynamic::DYNAMIC, dynamic::read),
     Item::Supported(
         Entry {
             name: "stream_timeout",
@@ -245,13 +246,15 @@ pub(super) fn read_block(
         intercept,
         options,
     } = draft;
-    if upstreams.is_empty() && cx.errors.len() == errors {
+    let is_empty = upstreams.is_empty() && proxy.dynamic.is_none();
+    if is_empty && cx.errors.len() == errors {
         upstream::warn_missing(cx, call, "localhost:9000");
     }
     upstreams.finish(&mut proxy)?;
     warn_versions(cx, call, &proxy);
     proxy.balance = options.balance.finish(call, proxy.upstreams.len())?;
     proxy.health = options.health.finish(call)?;
+    dynamic::finish(&mut proxy);
     let is_template = |upstream: &&Upstream| matches!(upstream, Upstream::Template { .. });
     if let (Some(upstream), Some(_)) = (proxy.upstreams.iter().find(is_template), &proxy.health) {
         return Err(call.error(

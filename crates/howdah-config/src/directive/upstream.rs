@@ -326,7 +326,7 @@ fn tcp(
 }
 
 /// A name or an IP address, IPv6 in brackets; `localhost` if it is empty.
-fn host_name(word: &Word, host: &str) -> Result<String, Error> {
+pub(super) fn host_name(word: &Word, host: &str) -> Result<String, Error> {
     let bare = host
         .strip_prefix('[')
         .and_then(|host| host.strip_suffix(']'))

@@ -42,6 +42,21 @@ impl std::fmt::Display for Upstream {
     }
 }
 
+/// `dynamic a`: upstreams at the addresses of a name, which is resolved again and again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DynamicUpstreams {
+    /// `name`: the name.
+    pub name: String,
+    /// `port`: of all upstreams.
+    pub port: u16,
+    /// `refresh`: how long its addresses are used. Default 1 min.
+    pub refresh: Duration,
+    /// `versions ipv4`: default true.
+    pub ipv4: bool,
+    /// `versions ipv6`: default true.
+    pub ipv6: bool,
+}
+
 /// `https://` and `transport http { tls … }`: TLS of connections to upstreams.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UpstreamTls {
@@ -264,8 +279,10 @@ impl HealthCheck {
 /// `reverse_proxy`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReverseProxy {
-    /// At least one.
+    /// With `dynamic` they are used until its name has addresses.
     pub upstreams: Vec<Upstream>,
+    /// `dynamic a`: default none.
+    pub dynamic: Option<DynamicUpstreams>,
     /// `https://`, `tls` …: default without TLS. With TLS, requests have the upstream's address as their `Host`, unless
     /// `header_up` sets it.
     pub tls: Option<UpstreamTls>,
@@ -309,6 +326,7 @@ impl ReverseProxy {
     pub fn new(upstreams: Vec<Upstream>) -> Self {
         Self {
             upstreams,
+            dynamic: None,
             tls: None,
             versions: UpstreamVersions::default(),
             balance: Balance::default(),

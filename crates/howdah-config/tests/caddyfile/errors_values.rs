@@ -190,6 +190,18 @@ fn values_are_checked() {
             "3:13: the placeholder `{rp.upstream.dial}` is not supported in this version; use `{upstream_hostport}`, the address of the upstream",
         ),
         (
+            "reverse_proxy {\ndynamic srv _app._tcp.test\n}",
+            "3:9: `srv` is not supported in this version; write `dynamic a NAME PORT`, which uses all addresses of a name with one port",
+        ),
+        (
+            "reverse_proxy {\ndynamic a app 80 {\nresolvers 10.0.0.1\n}\n}",
+            "4:1: `resolvers` is not supported in this version; names are resolved as the system does: see `/etc/resolv.conf` and `/etc/hosts`",
+        ),
+        (
+            "reverse_proxy {\ndynamic a\n}",
+            "3:1: the name of the upstreams is missing; write `dynamic a NAME PORT`",
+        ),
+        (
             "respond {time.now}",
             "2:9: the placeholder `{time.now}` is not supported in this version; use `{time.now.unix}`, `{time.now.http}` or `{time.now.common_log}`",
         ),

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::common::{full, handler};
 use howdah_config::model::{
-    Balance, CertificateFiles, FastCgi, Handler, HealthCheck, Matcher, Policy, ReverseProxy,
-    StatusRange, Upstream, UpstreamTls,
+    Balance, CertificateFiles, DynamicUpstreams, FastCgi, Handler, HealthCheck, Matcher, Policy,
+    ReverseProxy, StatusRange, Upstream, UpstreamTls,
 };
 
 fn proxy(directive: &str) -> ReverseProxy {
@@ -447,4 +447,40 @@ fn a_proxy_may_speak_fastcgi() {
          transport fastcgi {\nroot /srv\nsplit .php\nenv A b\n}\n}",
     );
     assert_eq!(given, expected);
+}
+
+#[test]
+fn upstreams_may_be_the_addresses_of_a_name() {
+    let expected = DynamicUpstreams {
+        name: "app".into(),
+        port: 9000,
+        refresh: Duration::from_secs(60),
+        ipv4: true,
+        ipv6: true,
+    };
+    assert_eq!(
+        proxy("reverse_proxy {\ndynamic a app 9000\n}").dynamic,
+        Some(expected.clone())
+    );
+    let whole = proxy(
+        "reverse_proxy a:1 {\ndynamic a {\nname app\nport 9000\nrefresh 5s\nversions ipv6\n}\n}",
+    );
+    assert_eq!(whole.upstreams, [tcp("a", 1)]);
+    assert_eq!(
+        whole.dynamic,
+        Some(DynamicUpstreams {
+            refresh: Duration::from_secs(5),
+            ipv4: false,
+            ..expected.clone()
+        })
+    );
+    for (directive, port) in [
+        ("reverse_proxy {\ndynamic a app\n}", 80),
+        (
+            "reverse_proxy {\ndynamic a app\ntransport http {\ntls\n}\n}",
+            443,
+        ),
+    ] {
+        assert_eq!(proxy(directive).dynamic.unwrap().port, port, "{directive}");
+    }
 }

@@ -325,3 +325,24 @@ fn placeholders_name_the_upstream_that_responds() {
     let expected = expected.strip_suffix('1').unwrap();
     assert_eq!(front.get("/").text(), format!("{expected}0"));
 }
+
+#[test]
+fn a_name_is_resolved_to_upstreams() {
+    let upstream = answering(OK);
+    let port = upstream.address.port();
+    let site = format!(
+        "reverse_proxy /named {{\ndynamic a localhost {port} {{\nversions ipv4\nrefresh 10s\n}}\nheader_down X-Of {{upstream_hostport}}\n}}\n\
+         reverse_proxy /unknown {address} {{\ndynamic a {{\nname nowhere.invalid\nport {port}\n}}\n}}\n\
+         reverse_proxy /none {{\ndynamic a nowhere.invalid {port}\n}}",
+        address = upstream.address
+    );
+    let front = front("", "", &site);
+    for _ in 0..2 {
+        let reply = front.get("/named");
+        assert_eq!((reply.status, reply.text()), (200, "status: ok"));
+        assert_eq!(reply.header("x-of"), Some(&*upstream.address.to_string()));
+    }
+    assert_eq!(upstream.connections("/named"), [0, 0]);
+    assert_eq!(front.get("/unknown").status, 200);
+    assert_eq!(front.get("/none").status, 503);
+}

@@ -3,6 +3,7 @@
 //!
 //! Both bodies are streamed: while one side does not read, nothing is read from the other side.
 
+mod dynamic;
 mod failure;
 mod head;
 mod health;
@@ -32,6 +33,7 @@ use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection}
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::{Instant, Sleep};
 
+use self::dynamic::DynamicSource;
 use self::failure::Failure;
 use self::head::Trust;
 use self::http2::{Http2Client, Http2Stream};
@@ -43,7 +45,7 @@ use crate::answer::forwarded::remove_hops;
 use crate::answer::upstream::address::{self, KeptAddresses};
 use crate::answer::upstream::balance::Balancer;
 use crate::answer::upstream::health::{Checks, probe_address};
-use crate::answer::upstream::state::{ActiveRequest, StateCursor};
+use crate::answer::upstream::state::{ActiveRequest, DirectiveState, StateCursor};
 use crate::answer::upstream::tls::{Encryption, EncryptionError, TlsClients};
 use crate::answer::upstream::{CHOSEN, Connector};
 use crate::message::disconnect::DisconnectGuard;
@@ -63,6 +65,8 @@ const SHOWN_MAX: usize = 100;
 
 /// The upstreams of a `reverse_proxy`, as one front thread knows them.
 pub(crate) struct Upstreams {
+    /// Upstreams that are used in place of these, once they are known.
+    dynamic: Option<DynamicSource>,
     client: Client<Connector, Upload>,
     /// The same, but with a new connection for each request.
     fresh: Client<Connector, Upload>,
@@ -138,10 +142,20 @@ impl Host {
 impl Upstreams {
     pub(crate) fn new(
         proxy: &ReverseProxy,
-        (clients, states): (&TlsClients, &StateCursor),
+        (clients, states): (&Arc<TlsClients>, &StateCursor),
     ) -> Result<Rc<Self>, EncryptionError> {
-        let encryption = Encryption::of(proxy, clients)?;
         let state = states.next(&proxy.upstreams, &proxy.balance, "reverse_proxy");
+        let dynamic = DynamicSource::of(proxy, clients, states.states());
+        Self::with_state(proxy, clients, state, dynamic).map(Rc::new)
+    }
+
+    fn with_state(
+        proxy: &ReverseProxy,
+        clients: &TlsClients,
+        state: Arc<DirectiveState>,
+        dynamic: Option<DynamicSource>,
+    ) -> Result<Self, EncryptionError> {
+        let encryption = Encryption::of(proxy, clients)?;
         let host = |upstream| Host::of(upstream, encryption.is_some());
         let hosts = proxy.upstreams.iter().map(host).collect();
         let upstreams: Arc<[Upstream]> = proxy.upstreams.clone().into();
@@ -176,7 +190,8 @@ impl Upstreams {
         if proxy.keepalive.is_none() {
             builder.pool_max_idle_per_host(0);
         }
-        Ok(Rc::new(Self {
+        Ok(Self {
+            dynamic,
             client: builder.build(connector.clone()),
             fresh: fresh.build(connector),
             http2,
@@ -190,7 +205,7 @@ impl Upstreams {
             read_timeout: proxy.read_timeout,
             stream_timeout: proxy.stream_timeout,
             checks: Checks::new(proxy.health.as_ref()),
-        }))
+        })
     }
 
     pub(crate) fn policy(&self) -> &Policy {
@@ -399,12 +414,18 @@ async fn wait_until_sent(
 /// Sends the request `id` to an upstream, and passes its interim responses on. The `hold` is released once the request
 /// was sent, unless the upstream outlasts the client. `Err`: the body of the request is refused.
 pub(crate) async fn send(
-    job: ProxyJob,
+    mut job: ProxyJob,
     body: Option<crate::message::incoming::Incoming>,
     limits: UploadLimits,
     (id, interim): (u64, Interim<'_>),
     hold: Option<&DisconnectGuard>,
 ) -> Result<Response<Content>, BodyError> {
+    if let Some(dynamic) = &job.upstreams.dynamic
+        && let Some(upstreams) = dynamic.upstreams().await
+    {
+        job.upstreams = upstreams;
+        job.addresses = Box::default();
+    }
     let upstreams = &job.upstreams;
     let hold = hold.filter(|_| !upstreams.outlasts_client);
     upstreams.checks.start(upstreams);

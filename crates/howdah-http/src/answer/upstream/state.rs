@@ -53,17 +53,25 @@ impl UpstreamStates {
         if let Some(state) = directives.get(number) {
             return Arc::clone(state);
         }
-        let state = Arc::new(DirectiveState::new(
-            upstreams
-                .iter()
-                .map(|upstream| self.shared(upstream.to_string(), handler)),
-            balance,
-        ));
+        let state = self.of(upstreams, balance, handler);
+        directives.push(Arc::clone(&state));
+        state
+    }
+
+    /// The state of upstreams that were not known when the configuration was read.
+    pub(crate) fn of(
+        &self,
+        upstreams: &[Upstream],
+        balance: &Balance,
+        handler: &'static str,
+    ) -> Arc<DirectiveState> {
+        let shared = upstreams
+            .iter()
+            .map(|upstream| self.shared(upstream.to_string(), handler));
+        let state = Arc::new(DirectiveState::new(shared, balance));
         let mut all = lock(&ALL);
         all.retain(|other| other.strong_count() > 0);
         all.push(Arc::downgrade(&state));
-        drop(all);
-        directives.push(Arc::clone(&state));
         state
     }
 
@@ -101,6 +109,11 @@ impl StateCursor {
             states: Arc::clone(states),
             next: Rc::default(),
         }
+    }
+
+    /// The states of the configuration.
+    pub(crate) fn states(&self) -> Arc<UpstreamStates> {
+        Arc::clone(&self.states)
     }
 
     /// The state of the next directive; `handler` is its name.
