@@ -17,7 +17,7 @@ use crate::output::{FORBIDDEN, Lines, block, is_terminal, word};
 use crate::pattern::{PathPattern, matcher_name};
 
 /// Directives for upstreams whose protocols this server does not speak.
-const OTHER_UPSTREAMS: &[&str] = &["uwsgi_pass", "grpc_pass", "scgi_pass", "memcached_pass"];
+const OTHER_UPSTREAMS: &[&str] = &["uwsgi_pass", "scgi_pass", "memcached_pass"];
 
 /// The locations among these directives, each a `handle`, and the handling of all other requests.
 pub(super) fn dispatch(children: &[Directive], site: &Site<'_>, cx: &mut Context<'_>) -> Lines {
@@ -66,7 +66,7 @@ fn handles(
 
 /// Whether what is not a script ends in `php_server` in this location.
 fn runs_php(location: &Location<'_>, site: &Site<'_>) -> bool {
-    if ["proxy_pass", "return", "fastcgi_pass", "alias"]
+    if ["proxy_pass", "grpc_pass", "return", "fastcgi_pass", "alias"]
         .iter()
         .any(|name| location.has(name))
     {
@@ -353,6 +353,7 @@ pub(super) fn unknown(children: &[Directive], cx: &mut Context<'_>) -> Lines {
         "alias",
         "break",
         "fastcgi_pass",
+        "grpc_pass",
         "if",
         "internal",
         "location",

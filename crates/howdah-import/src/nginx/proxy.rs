@@ -1,4 +1,4 @@
-//! `proxy_pass` and its options.
+//! `proxy_pass` and `grpc_pass`, and their options.
 
 use super::body::Body;
 use super::settings::Context;
@@ -10,6 +10,17 @@ use crate::proxy::{duration, is_sent_anyway};
 
 /// Directives about upstreams.
 pub(super) const PROXY: &[&str] = &[
+    "grpc_buffer_size",
+    "grpc_connect_timeout",
+    "grpc_hide_header",
+    "grpc_intercept_errors",
+    "grpc_next_upstream",
+    "grpc_pass_header",
+    "grpc_read_timeout",
+    "grpc_send_timeout",
+    "grpc_set_header",
+    "grpc_ssl_server_name",
+    "grpc_ssl_verify",
     "proxy_buffer_size",
     "proxy_buffering",
     "proxy_buffers",
@@ -32,7 +43,10 @@ pub(super) const PROXY: &[&str] = &[
     "proxy_ssl_verify",
 ];
 
-/// What a location with `proxy_pass` does.
+/// The directives that pass requests on.
+const PASS: &[&str] = &["proxy_pass", "grpc_pass"];
+
+/// What a location with `proxy_pass` or `grpc_pass` does.
 pub(super) fn proxy(
     path: &str,
     is_exact: bool,
@@ -40,7 +54,9 @@ pub(super) fn proxy(
     upstreams: &Upstreams,
     cx: &mut Context<'_>,
 ) -> Option<Body> {
-    let pass = children.iter().find(|own| own.name == "proxy_pass")?;
+    let is_pass = |own: &&Directive| PASS.contains(&own.name.as_str());
+    let pass = children.iter().find(is_pass)?;
+    let is_grpc = pass.name == "grpc_pass";
     let failed = |cx: &mut Context<'_>, why: &str| {
         Some(vec![cx.note(pass, why), "error 502".to_owned()].into())
     };
@@ -48,17 +64,17 @@ pub(super) fn proxy(
         Ok(url) => url,
         Err(unknown) => return failed(cx, &format!("{unknown} has no placeholder")),
     };
-    let Target { scheme, host, uri } = Target::parse(&url);
+    let Target { scheme, host, uri } = Target::parse(&url, is_grpc);
     if host.is_empty() || host.contains('{') {
         return failed(cx, "the upstream depends on the request");
     }
     let (servers, mut options) = match upstreams.get(&host) {
         Some(group) => (group.servers.clone(), group.options.clone()),
         None => (
-            vec![if scheme == "http" {
+            vec![if scheme == Scheme::Http {
                 address(&host)
             } else {
-                host.clone()
+                host.replacen("unix:", "unix/", 1)
             }],
             Vec::new(),
         ),
@@ -68,16 +84,10 @@ pub(super) fn proxy(
     }
     let servers: Vec<_> = servers
         .iter()
-        .map(|server| {
-            if scheme == "https" {
-                format!("https://{server}")
-            } else {
-                server.clone()
-            }
-        })
+        .map(|server| scheme.address(server))
         .collect();
     let mut body = rewrite(uri, path, is_exact);
-    options.extend(proxy_options(children, cx));
+    options.extend(proxy_options(children, (scheme, is_grpc), cx));
     body.lines.extend(block(
         &format!("reverse_proxy {}", servers.join(" ")),
         options,
@@ -85,16 +95,41 @@ pub(super) fn proxy(
     Some(body)
 }
 
-/// The parts of the URL of `proxy_pass`.
+/// The protocol to the upstreams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Http,
+    Https,
+    H2c,
+}
+
+impl Scheme {
+    /// The address of an upstream.
+    fn address(self, server: &str) -> String {
+        match (self, server.strip_prefix("unix/")) {
+            (Self::Http, _) => server.to_owned(),
+            (Self::Https, _) => format!("https://{server}"),
+            (Self::H2c, Some(path)) => format!("unix+h2c/{path}"),
+            (Self::H2c, None) => format!("h2c://{server}"),
+        }
+    }
+}
+
+/// The parts of the URL of `proxy_pass` or `grpc_pass`.
 struct Target<'a> {
-    scheme: &'a str,
+    scheme: Scheme,
     host: String,
     uri: &'a str,
 }
 
 impl<'a> Target<'a> {
-    fn parse(url: &'a str) -> Self {
-        let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    fn parse(url: &'a str, is_grpc: bool) -> Self {
+        let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+        let scheme = match scheme {
+            "https" | "grpcs" => Scheme::Https,
+            _ if is_grpc => Scheme::H2c,
+            _ => Scheme::Http,
+        };
         if let Some(socket) = rest.strip_prefix("unix:") {
             let (file, uri) = socket.split_once(':').unwrap_or((socket, ""));
             let host = format!("unix:{file}");
@@ -127,34 +162,49 @@ fn rewrite(uri: &str, path: &str, is_exact: bool) -> Body {
     Body { lines, strips }
 }
 
-fn proxy_options(children: &[Directive], cx: &mut Context<'_>) -> Lines {
+fn proxy_options(
+    children: &[Directive],
+    (scheme, is_grpc): (Scheme, bool),
+    cx: &mut Context<'_>,
+) -> Lines {
     let mut lines = Lines::new();
     let mut transport = Lines::new();
+    if is_grpc && scheme == Scheme::Https {
+        transport.push("versions 2".to_owned());
+    }
     let mut host = Some("header_up Host {upstream_hostport}".to_owned());
     for own in children {
         let (name, value) = (own.argument(0), own.argument(1));
-        match own.name.as_str() {
-            "proxy_set_header" if name.eq_ignore_ascii_case("host") => {
+        let (of_grpc, option) = match own.name.split_once('_') {
+            Some(("grpc", option)) => (true, option),
+            Some(("proxy", option)) => (false, option),
+            _ => continue,
+        };
+        if of_grpc != is_grpc {
+            continue;
+        }
+        match option {
+            "set_header" if name.eq_ignore_ascii_case("host") => {
                 host = match value {
                     "$proxy_host" => host,
                     "$host" | "$http_host" => None,
                     _ => Some(set_header(own, cx)),
                 };
             }
-            "proxy_set_header" if is_sent_anyway(name) => {}
-            "proxy_set_header" if value.is_empty() => lines.push(format!("header_up -{name}")),
-            "proxy_set_header" => lines.push(set_header(own, cx)),
-            "proxy_hide_header" => lines.push(format!("header_down -{name}")),
-            "proxy_buffering" if name == "off" => lines.push("flush_interval -1".to_owned()),
-            "proxy_connect_timeout" => transport.push(format!("dial_timeout {}", duration(name))),
-            "proxy_read_timeout" => {
+            "set_header" if is_sent_anyway(name) => {}
+            "set_header" if value.is_empty() => lines.push(format!("header_up -{name}")),
+            "set_header" => lines.push(set_header(own, cx)),
+            "hide_header" => lines.push(format!("header_down -{name}")),
+            "buffering" if name == "off" => lines.push("flush_interval -1".to_owned()),
+            "connect_timeout" => transport.push(format!("dial_timeout {}", duration(name))),
+            "read_timeout" => {
                 transport.push(format!("response_header_timeout {}", duration(name)));
             }
-            "proxy_ssl_verify" if name == "off" => {
+            "ssl_verify" if name == "off" => {
                 transport.push("tls_insecure_skip_verify".to_owned());
             }
-            "proxy_redirect" if !["off", "default"].contains(&name) => lines.push(cx.note(own, "")),
-            "proxy_intercept_errors" if name == "on" => {
+            "redirect" if !["off", "default"].contains(&name) => lines.push(cx.note(own, "")),
+            "intercept_errors" if name == "on" => {
                 lines.push(cx.note(own, "`handle_response` replaces responses"));
             }
             _ => {}

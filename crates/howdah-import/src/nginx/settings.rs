@@ -360,6 +360,7 @@ pub(super) const ACCESS: [&[&str]; 3] = [
 /// Directives about upstreams that locations inherit.
 pub(super) fn is_inherited(name: &str) -> bool {
     name.starts_with("proxy_") && name != "proxy_pass"
+        || name.starts_with("grpc_") && name != "grpc_pass"
         || name.starts_with("fastcgi_") && name != "fastcgi_pass"
 }
 
