@@ -71,7 +71,7 @@ impl LineEncoder {
         }
     }
 
-    fn push_object(&self, line: &mut String, fields: &Fields) {
+    fn push_object(&self, line: &mut String, fields: &Fields<'_>) {
         line.push('{');
         for (index, (name, value)) in fields.iter().enumerate() {
             if index > 0 {
@@ -82,7 +82,7 @@ impl LineEncoder {
         line.push('}');
     }
 
-    fn push_field(&self, line: &mut String, name: &str, value: &Value) {
+    fn push_field(&self, line: &mut String, name: &str, value: &Value<'_>) {
         use std::fmt::Write as _;
         push_text(line, name);
         line.push(':');
@@ -125,8 +125,23 @@ impl LineEncoder {
 /// A JSON string. Control characters are escaped, including those above ASCII that control
 /// terminals.
 fn push_text(line: &mut String, text: &str) {
-    use std::fmt::Write as _;
     line.push('"');
+    // Nearly all texts.
+    if text.bytes().all(is_plain) {
+        line.push_str(text);
+    } else {
+        push_escaped(line, text);
+    }
+    line.push('"');
+}
+
+/// Whether a byte stands for itself in a JSON string.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\'
+}
+
+fn push_escaped(line: &mut String, text: &str) {
+    use std::fmt::Write as _;
     for char in text.chars() {
         match char {
             '"' => line.push_str("\\\""),
@@ -141,5 +156,4 @@ fn push_text(line: &mut String, text: &str) {
             other => line.push(other),
         }
     }
-    line.push('"');
 }

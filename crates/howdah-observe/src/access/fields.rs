@@ -10,34 +10,27 @@ use crate::usage::UsageSoFar;
 
 /// A field's value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
-    Text(String),
+pub(super) enum Value<'e> {
+    Text(Cow<'e, str>),
     Number(u64),
     Time(std::time::Duration),
     Truth(bool),
-    List(Vec<String>),
-    Object(Fields),
+    List(Vec<Cow<'e, str>>),
+    Object(Fields<'e>),
 }
 
-/// Names and values in order.
-pub(super) type Fields = Vec<(Cow<'static, str>, Value)>;
+/// Names and values in order. They borrow from the entry what no filter changes.
+pub(super) type Fields<'e> = Vec<(Cow<'e, str>, Value<'e>)>;
 
 const CREDENTIALS: [HeaderName; 4] = [COOKIE, SET_COOKIE, AUTHORIZATION, PROXY_AUTHORIZATION];
 
 /// All fields of an entry except level, time, logger and message.
-pub(super) fn fields(entry: &Entry) -> Fields {
-    let text = |text: &str| Value::Text(text.to_owned());
+pub(super) fn fields(entry: &Entry) -> Fields<'_> {
     let uri = entry.uri.path_and_query();
-    let mut request: Fields = vec![
-        (
-            "remote_ip".into(),
-            Value::Text(entry.remote.ip().to_string()),
-        ),
-        (
-            "remote_port".into(),
-            Value::Text(entry.remote.port().to_string()),
-        ),
-        ("client_ip".into(), Value::Text(entry.client.to_string())),
+    let mut request: Fields<'_> = vec![
+        ("remote_ip".into(), owned(entry.remote.ip().to_string())),
+        ("remote_port".into(), owned(entry.remote.port().to_string())),
+        ("client_ip".into(), owned(entry.client.to_string())),
         ("proto".into(), text(protocol(entry.version))),
         ("method".into(), text(entry.method.as_str())),
         ("host".into(), text(&entry.host)),
@@ -57,7 +50,7 @@ pub(super) fn fields(entry: &Entry) -> Fields {
         ];
         request.push(("tls".into(), Value::Object(tls)));
     }
-    let mut fields: Fields = vec![
+    let mut fields: Fields<'_> = vec![
         ("request".into(), Value::Object(request)),
         ("bytes_read".into(), Value::Number(entry.bytes_read)),
         ("user_id".into(), text(&entry.user)),
@@ -68,10 +61,7 @@ pub(super) fn fields(entry: &Entry) -> Fields {
             "resp_headers".into(),
             Value::Object(headers(&entry.response_headers, entry.credentials)),
         ),
-        (
-            "request_id".into(),
-            Value::Text(format!("{:016x}", entry.id)),
-        ),
+        ("request_id".into(), owned(format!("{:016x}", entry.id))),
     ];
     if let Some(usage) = &entry.php {
         fields.push(("php".into(), Value::Object(php(usage))));
@@ -80,14 +70,22 @@ pub(super) fn fields(entry: &Entry) -> Fields {
         fields.push(("cut".into(), Value::Truth(true)));
     }
     for (name, value) in &entry.appended {
-        fields.push((Cow::Owned(name.clone()), text(value)));
+        fields.push((name.into(), text(value)));
     }
     fields
 }
 
+fn text(text: &str) -> Value<'_> {
+    Value::Text(Cow::Borrowed(text))
+}
+
+fn owned(text: String) -> Value<'static> {
+    Value::Text(Cow::Owned(text))
+}
+
 /// The fields of a request whose script has not ended: only the time in the queue is known.
-fn php(so_far: &UsageSoFar) -> Fields {
-    let mut fields: Fields = vec![("queue".into(), Value::Time(so_far.queue))];
+fn php(so_far: &UsageSoFar) -> Fields<'static> {
+    let mut fields: Fields<'static> = vec![("queue".into(), Value::Time(so_far.queue))];
     if let Some(usage) = &so_far.usage {
         let script = &usage.script;
         fields.extend([
@@ -111,14 +109,14 @@ fn protocol(version: Version) -> &'static str {
     }
 }
 
-fn headers(map: &HeaderMap, credentials: bool) -> Fields {
+fn headers(map: &HeaderMap, credentials: bool) -> Fields<'_> {
     let field = |name: &HeaderName| {
         let values = if !credentials && CREDENTIALS.contains(name) {
-            vec!["REDACTED".to_owned()]
+            vec!["REDACTED".into()]
         } else {
             let values = map.get_all(name).iter();
             values
-                .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+                .map(|value| String::from_utf8_lossy(value.as_bytes()))
                 .collect()
         };
         (Cow::Owned(canonical(name.as_str())), Value::List(values))
@@ -126,18 +124,15 @@ fn headers(map: &HeaderMap, credentials: bool) -> Fields {
     map.keys().map(field).collect()
 }
 
-/// Writes `user-agent` as `User-Agent`, like Caddy.
+/// Writes `user-agent` as `User-Agent`, like Caddy. The name of a field is ASCII.
 fn canonical(name: &str) -> String {
-    let mut upper = true;
-    name.chars()
-        .map(|char| {
-            let shown = if upper {
-                char.to_ascii_uppercase()
-            } else {
-                char
-            };
-            upper = char == '-';
-            shown
-        })
-        .collect()
+    let mut text = name.to_owned();
+    let mut is_first = true;
+    for index in 0..text.len() {
+        if is_first {
+            text[index..=index].make_ascii_uppercase();
+        }
+        is_first = text.as_bytes()[index] == b'-';
+    }
+    text
 }

@@ -32,7 +32,7 @@ impl CompiledFilter {
     }
 
     /// Changes the field at that path, if it exists.
-    pub(super) fn apply(&self, fields: &mut Fields) {
+    pub(super) fn apply<'e>(&'e self, fields: &mut Fields<'e>) {
         let Some((last, parents)) = self.path.split_last() else {
             return;
         };
@@ -49,18 +49,18 @@ impl CompiledFilter {
         };
         match &self.filter {
             Filter::Delete => drop(fields.remove(index)),
-            Filter::Rename(name) => fields[index].0 = Cow::Owned(name.clone()),
-            Filter::Replace(text) => fields[index].1 = Value::Text(text.clone()),
+            Filter::Rename(name) => fields[index].0 = name.into(),
+            Filter::Replace(text) => fields[index].1 = Value::Text(text.into()),
             _ => self.change(&mut fields[index].1),
         }
     }
 
-    fn change(&self, value: &mut Value) {
+    fn change(&self, value: &mut Value<'_>) {
         match value {
-            Value::Text(text) => *text = self.changed(text),
+            Value::Text(text) => *text = self.changed(text).into(),
             Value::List(texts) => {
                 for text in texts {
-                    *text = self.changed(text);
+                    *text = self.changed(text).into();
                 }
             }
             Value::Object(fields) => {
@@ -69,7 +69,7 @@ impl CompiledFilter {
                 }
             }
             Value::Number(number) if matches!(self.filter, Filter::Hash | Filter::Regexp(..)) => {
-                *value = Value::Text(self.changed(&number.to_string()));
+                *value = Value::Text(self.changed(&number.to_string()).into());
             }
             Value::Number(_) | Value::Time(_) | Value::Truth(_) => {}
         }
