@@ -11,6 +11,7 @@ use crossterm::event::{self, Event};
 use howdah_observe::admin::Client;
 use ratatui::DefaultTerminal;
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::termios::OptionalActions;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::app::{App, Effect};
@@ -100,6 +101,14 @@ fn next_event() -> io::Result<bool> {
     {
         return Err(io::Error::other("the terminal was closed"));
     }
+    let has_event = event::poll(Duration::ZERO)?;
+    if has_event || !terminal[0].revents().contains(PollFlags::IN) {
+        return Ok(has_event);
+    }
+    // crossterm waits for an edge, and forgets that of a key that comes together with a new size. Setting the terminal's
+    // attributes, even unchanged, makes the kernel report it again.
+    let attributes = rustix::termios::tcgetattr(&input)?;
+    rustix::termios::tcsetattr(&input, OptionalActions::Now, &attributes)?;
     event::poll(Duration::ZERO)
 }
 
