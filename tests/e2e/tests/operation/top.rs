@@ -25,13 +25,17 @@ struct Terminal {
 
 impl Terminal {
     fn start(admin: &Admin) -> Self {
+        Self::start_as(admin, "xterm-256color")
+    }
+
+    fn start_as(admin: &Admin, kind: &str) -> Self {
         let top = format!("{} top --address {}", howdah().display(), admin.address);
         let script = format!(
             "stty rows 24 cols 80; sh -c 'echo pid $$ .; exec {top}'; echo code $?; stty -a; echo over"
         );
         let mut child = Command::new("script")
             .args(["-q", "-e", "-c", &script, "/dev/null"])
-            .env("TERM", "xterm-256color")
+            .env("TERM", kind)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -123,6 +127,37 @@ fn gives_the_terminal_back_at_a_signal() {
         process::kill(terminal.pid(), signal).expect("it runs");
         terminal.assert_restored(code);
     }
+}
+
+#[test]
+fn a_key_that_comes_with_a_new_size_counts() {
+    let (_server, admin) = serve();
+    let mut terminal = Terminal::start(&admin);
+    terminal.wait("requests/s");
+    let pid = terminal.pid();
+    let count = |terminal: &Terminal, word: &str| terminal.text().matches(word).count();
+    for _ in 0..5 {
+        for (key, heading) in [("2", "PLACE"), ("8", "NUMBERS")] {
+            let before = count(&terminal, heading);
+            process::kill(pid, Signal::WINCH).expect("it runs");
+            terminal.press(key);
+            let is_shown = process::wait_until(PATIENCE, || count(&terminal, heading) > before);
+            assert!(is_shown, "{key}: {:?}", terminal.text());
+        }
+    }
+    terminal.press("q");
+    terminal.assert_restored(0);
+}
+
+#[test]
+fn a_terminal_without_a_movable_cursor_gets_text() {
+    let (_server, admin) = serve();
+    let terminal = Terminal::start_as(&admin, "dumb");
+    terminal.wait("POOL  MODE     GEN  WORKERS");
+    let text = terminal.text();
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+    process::kill(terminal.pid(), Signal::INT).expect("it runs");
+    terminal.wait("over");
 }
 
 #[test]

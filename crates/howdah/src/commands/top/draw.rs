@@ -36,10 +36,15 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App) {
     draw_tabs(frame, app, tabs);
     let body = match &app.problem {
         Some(problem) => {
-            let [banner, rest] =
-                Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(body);
             let text = format!("no response: {}", printable(problem));
-            frame.render_widget(Paragraph::new(text).fg(Color::White).bg(Color::Red), banner);
+            let length = text.chars().count().div_ceil(body.width.max(1).into());
+            // Words are not divided, which takes space.
+            let lines = if length > 1 { length + 1 } else { 1 };
+            let lines = u16::try_from(lines).unwrap_or(u16::MAX);
+            let [banner, rest] =
+                Layout::vertical([Constraint::Max(lines), Constraint::Min(0)]).areas(body);
+            let text = Paragraph::new(text).wrap(Wrap { trim: true });
+            frame.render_widget(text.fg(Color::White).bg(Color::Red), banner);
             rest
         }
         None => body,
@@ -88,6 +93,7 @@ fn draw_tabs(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let leaks = leaks.map(|pool| pool.leaks.findings.len()).sum();
     // Eighty columns have no space for all numbers.
     let is_wide = area.width >= 100;
+    let is_narrow = area.width < 78;
     let mut spans = Vec::new();
     for (index, tab) in TABS.into_iter().enumerate() {
         let count = match tab {
@@ -96,7 +102,10 @@ fn draw_tabs(frame: &mut Frame<'_>, app: &App, area: Rect) {
             Tab::Leaks => leaks,
             _ => 0,
         };
-        let mut text = format!(" {} {}", index + 1, tab.title());
+        let mut text = format!(" {}", index + 1);
+        if !is_narrow || tab == app.tab {
+            text = format!("{text} {}", tab.title());
+        }
         if count > 0 && is_wide {
             text = format!("{text} {count}");
         }
@@ -326,7 +335,7 @@ fn draw_keys(frame: &mut Frame<'_>, app: &App, area: Rect) {
         Line::from(printable(first)).fg(color)
     } else {
         let mut text =
-            "q quit  ←→ tab  ↑↓ row  ⏎ details  s sort  o order  / filter  p pause  r reload  ? help"
+            "q quit  ? help  ←→ tab  ↑↓ row  ⏎ details  s sort  o order  / filter  p pause  r reload"
                 .to_owned();
         if !app.filter.is_empty() {
             text = format!("filter: {}  (Esc clears it)", app.filter);

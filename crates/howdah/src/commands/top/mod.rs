@@ -25,8 +25,14 @@ use crate::failure::Outcome;
 pub(crate) fn top(options: &cli::Top) -> Outcome {
     let client = client(&options.server)?;
     let interval = Duration::from_secs(options.interval.into());
-    if options.once || !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+    let is_screen = io::stdout().is_terminal() && io::stdin().is_terminal() && !is_dumb();
+    if options.once || !is_screen {
         return plain::print(&client, (!options.once).then_some(interval));
     }
     terminal::run(client, interval)
+}
+
+/// Whether the terminal has no cursor that can be moved, as that of an editor.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

@@ -153,7 +153,19 @@ fn the_overview_fits_eighty_columns() {
             "gen 2, 2 ready",
         ],
     );
-    assert!(lines[23].starts_with("q quit"), "{}", lines[23]);
+    assert!(lines[23].starts_with("q quit  ? help"), "{}", lines[23]);
+}
+
+#[test]
+fn a_narrow_screen_shows_the_chosen_tab_and_the_whole_problem() {
+    let mut app = app();
+    type_in(&mut app, "8");
+    app.problem =
+        Some("no server answers at localhost:2019; is it running, and is `admin` on?".to_owned());
+    let lines = screen(&app, (60, 15));
+    assert_eq!(lines[1], " 1  2  3  4  5  6  7  8 Server");
+    let text = lines.join(" ");
+    assert!(text.contains("`admin` on?"), "{lines:?}");
 }
 
 #[test]
