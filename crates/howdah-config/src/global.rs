@@ -479,14 +479,14 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Supported(
             Entry {
                 name: "default_bind",
-                syntax: "default_bind ADDRESS…",
+                syntax: "default_bind ADDRESS… [{ … }]",
                 default: "all addresses of the machine",
                 about: "Addresses that sites without `bind` listen on.",
                 differs: "As `bind`.",
                 example: "default_bind 127.0.0.1 ::1",
             },
             |cx, call, _| {
-                cx.default_bind = bind::read(call)?;
+                cx.default_bind = bind::read(cx, call)?;
                 Ok(())
             },
         ),

@@ -11,6 +11,7 @@ use crate::directive::{
 use crate::directive::{mercure, observe, roadrunner};
 use crate::https::options::ON_DEMAND;
 use crate::https::{pki, storage};
+use crate::listen::bind::BIND;
 use crate::listen::proxy_protocol::{PROXY_PROTOCOL, WRAPPERS};
 use crate::listen::servers;
 use crate::logs::{self, crash_reports, format, output};
@@ -139,6 +140,7 @@ fn write_page(page: &mut String) -> fmt::Result {
     section(page, "`pool`", &POOL)?;
     page.write_str("\n## Directives\n")?;
     section(page, "", &DIRECTIVES)?;
+    section(page, "`bind`", &BIND)?;
     section(page, "`log` (site)", &logs::ACCESS)?;
     section(page, "`output file`", &output::FILE)?;
     section(page, "`format`", &format::OPTIONS)?;
@@ -427,6 +429,7 @@ mod tests {
         check(&LB_POLICY, |inner| {
             site(&nest("reverse_proxy a")(&nest("lb_policy cookie")(inner)))
         });
+        check(&BIND, |inner| site(&nest("bind ::1")(inner)));
         check(&DYNAMIC_A, |inner| {
             let dynamic = if inner.starts_with("name") {
                 "dynamic a"

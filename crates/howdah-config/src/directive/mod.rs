@@ -71,13 +71,12 @@ const OWN: &[Item<Scope>] = &[
     Item::Supported(
         Entry {
             name: "bind",
-            syntax: "bind ADDRESS…",
+            syntax: "bind ADDRESS… [{ … }]",
             default: "all addresses of the machine",
             about: "The IP addresses to listen on, and Unix sockets for plain HTTP: `unix//run/howdah.sock`, \
                         with the mode of the file `unix//run/howdah.sock|0222`; without one only the \
                         server's user may connect (0200). Only directly in a site.",
-            differs: "No names, abstract sockets or network interfaces, no `protocols`, and no HTTPS \
-                          on a Unix socket.",
+            differs: "No names, abstract sockets or network interfaces, and no HTTPS on a Unix socket.",
             example: "bind 127.0.0.1 unix//run/howdah.sock|0222",
         },
         bind,
@@ -700,11 +699,11 @@ const OWN: &[Item<Scope>] = &[
 const MATCHER: &str =
     "it is a matcher: give it a name, `@NAME path …`, and put `@NAME` after a directive";
 
-fn bind(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+fn bind(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let Some(site) = &mut scope.site else {
         return Err(only_in_site(call));
     };
-    site.bind.add(bind::read(call)?);
+    site.bind.add(bind::read(cx, call)?);
     Ok(())
 }
 

@@ -2,13 +2,51 @@
 
 use std::net::IpAddr;
 
-use crate::model::{Site, UnixSocket};
+use crate::error::Position;
+use crate::model::{ListenerAddress, Site, UnixSocket};
 
 /// IP addresses and Unix sockets; if both are empty, all IP addresses.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Binding {
     pub(crate) ips: Vec<IpAddr>,
     pub(crate) sockets: Vec<UnixSocket>,
+    /// `protocols` of these.
+    pub(crate) protocols: Vec<BindProtocols>,
+}
+
+/// The versions of HTTP of one `bind`.
+#[derive(Debug, Clone)]
+pub(crate) struct BindProtocols {
+    pub(crate) ips: Vec<IpAddr>,
+    pub(crate) sockets: Vec<UnixSocket>,
+    pub(crate) protocols: Protocols,
+    pub(crate) position: Position,
+}
+
+/// Versions of HTTP besides HTTP/1.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Protocols {
+    pub(crate) http2: bool,
+    pub(crate) h2c: bool,
+    pub(crate) http3: bool,
+}
+
+/// The versions of HTTP of a listener, as a `bind` sets them.
+#[derive(Debug)]
+pub(crate) struct ListenerProtocols {
+    pub(crate) listener: ListenerAddress,
+    pub(crate) protocols: Protocols,
+    pub(crate) position: Position,
+}
+
+impl BindProtocols {
+    /// The listeners of an address with this port.
+    pub(crate) fn listeners(&self, port: u16) -> impl Iterator<Item = ListenerAddress> {
+        let ips = self.ips.iter().copied().map(Some);
+        let ports = ips.map(move |ip| ListenerAddress::Tcp { ip, port });
+        let sockets = self.sockets.iter();
+        ports.chain(sockets.map(|socket| ListenerAddress::Unix(socket.path.clone())))
+    }
 }
 
 impl Binding {
@@ -16,6 +54,7 @@ impl Binding {
         Self {
             ips: site.bind.clone(),
             sockets: site.unix_sockets.clone(),
+            protocols: Vec::new(),
         }
     }
 
@@ -25,6 +64,7 @@ impl Binding {
 
     /// Adds what is missing.
     pub(crate) fn add(&mut self, other: Self) {
+        self.protocols.extend(other.protocols);
         for ip in other.ips {
             if !self.ips.contains(&ip) {
                 self.ips.push(ip);

@@ -7,7 +7,7 @@ mod pool;
 mod site_address;
 mod worker;
 
-pub(crate) use binding::Binding;
+pub(crate) use binding::{BindProtocols, Binding, ListenerProtocols, Protocols};
 pub(crate) use global_logs::GlobalLogs;
 pub(crate) use order::Order;
 pub(crate) use pool::{ClassicPoolDraft, PoolDraft};

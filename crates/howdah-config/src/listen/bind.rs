@@ -1,18 +1,38 @@
 //! `bind`: the addresses that a site listens on.
 
-use crate::draft::{Binding, SiteAddress};
+use crate::draft::{BindProtocols, Binding, ListenerProtocols, Protocols, SiteAddress};
 use crate::error::{Error, ErrorKind};
+use crate::listen::servers;
 use crate::model::UnixSocket;
 use crate::syntax::tree::Word;
-use crate::table::{Call, Context, bad_value};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 use std::net::IpAddr;
 
 const DEFAULT_MODE: u32 = 0o200;
 
-/// The arguments of `bind` and `default_bind`.
-pub(crate) fn read(call: &Call<'_>) -> Result<Binding, Error> {
+/// Names of the block of `bind` and `default_bind`.
+pub(crate) const BIND: Table<Option<Protocols>> = Table {
+    kind: "option of `bind`",
+    items: &[Item::Supported(
+        Entry {
+            name: "protocols",
+            syntax: "protocols h1 [h2] [h2c] [h3]",
+            default: "those of the global option `servers`",
+            about: "The versions of HTTP on these addresses, for all sites that listen there.",
+            differs: "As in `servers`.",
+            example: "protocols h1 h2",
+        },
+        |_, call, draft| {
+            let protocols = servers::protocols(call)?;
+            call.set(draft, protocols)
+        },
+    )],
+};
+
+/// `bind` and `default_bind`.
+pub(crate) fn read(cx: &mut Context, call: &Call<'_>) -> Result<Binding, Error> {
     let mut binding = Binding::default();
-    for word in call.arguments(1, usize::MAX)? {
+    for word in call.count(1, usize::MAX)? {
         binding.add(match word.text.strip_prefix("unix/") {
             Some(rest) => Binding {
                 sockets: vec![socket(word, rest, call.entry.name)?],
@@ -22,6 +42,16 @@ pub(crate) fn read(call: &Call<'_>) -> Result<Binding, Error> {
                 ips: vec![ip(word, call.entry.name)?],
                 ..Binding::default()
             },
+        });
+    }
+    let mut protocols = None;
+    cx.read(&BIND, call.block.unwrap_or_default(), &mut protocols);
+    if let Some(protocols) = protocols {
+        binding.protocols.push(BindProtocols {
+            ips: binding.ips.clone(),
+            sockets: binding.sockets.clone(),
+            protocols,
+            position: call.name.position.clone(),
         });
     }
     Ok(binding)
@@ -85,6 +115,21 @@ pub(crate) fn socket(word: &Word, text: &str, name: &str) -> Result<UnixSocket, 
         path: path.into(),
         mode,
     })
+}
+
+/// Stores `protocols` for the listeners of all addresses.
+pub(crate) fn list_protocols(cx: &mut Context, listed: &[SiteAddress]) {
+    for one in listed {
+        for own in &one.bind.protocols {
+            for listener in own.listeners(one.resolved.port) {
+                cx.listener_protocols.push(ListenerProtocols {
+                    listener,
+                    protocols: own.protocols,
+                    position: own.position.clone(),
+                });
+            }
+        }
+    }
 }
 
 /// Checks Unix sockets: they have no TLS, each host is there only once, and the file has one mode.

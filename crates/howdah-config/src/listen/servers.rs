@@ -1,5 +1,6 @@
 //! `servers`: limits of connections and requests, of one listener or of all others.
 
+use crate::draft::{ListenerProtocols, Protocols};
 use crate::error::{Error, ErrorKind, Position};
 use crate::listen::bind;
 use crate::listen::proxy_protocol::{ListenerWrappers, WRAPPERS};
@@ -83,6 +84,7 @@ impl Servers {
                 cx.warn(&position, no_effect_warning(&own, &listeners));
             }
         }
+        apply_bind(cx, global);
         offer(sites, global);
     }
 }
@@ -339,7 +341,10 @@ pub(crate) const SERVERS: Table<Block> = Table {
                           addresses offers HTTP/2 over TLS if all of them have `h2`.",
                 example: "protocols h1 h2",
             },
-            |_, call, block| protocols(call, &mut block.limits),
+            |_, call, block| {
+                set_protocols(&mut block.limits, protocols(call)?);
+                Ok(())
+            },
         ),
         Item::Unsupported("strict_sni_host", "it is on where a site has `client_auth`"),
         Item::Unsupported("trace", ""),
@@ -475,7 +480,8 @@ pub(crate) const TIMEOUTS: Table<Limits> = Table {
     ],
 };
 
-fn protocols(call: &Call<'_>, limits: &mut Limits) -> Result<(), Error> {
+/// The versions of HTTP that are named.
+pub(super) fn protocols(call: &Call<'_>) -> Result<Protocols, Error> {
     let words = call.arguments(1, usize::MAX)?;
     for word in words {
         if !["h1", "h2", "h2c", "h3"].contains(&word.text.as_str()) {
@@ -493,10 +499,46 @@ fn protocols(call: &Call<'_>, limits: &mut Limits) -> Result<(), Error> {
             "HTTP/1.1 is always served: write `protocols h1 …`",
         ));
     }
-    limits.http2 = has("h2");
-    limits.h2c = has("h2c");
-    limits.http3 = has("h3");
-    Ok(())
+    Ok(Protocols {
+        http2: has("h2"),
+        h2c: has("h2c"),
+        http3: has("h3"),
+    })
+}
+
+fn set_protocols(limits: &mut Limits, protocols: Protocols) {
+    limits.http2 = protocols.http2;
+    limits.h2c = protocols.h2c;
+    limits.http3 = protocols.http3;
+}
+
+/// Applies `protocols` of `bind` to their listeners, whatever `servers` says. Sites that share a listener must agree.
+fn apply_bind(cx: &mut Context, global: &mut Global) {
+    let mut applied: Vec<ListenerProtocols> = Vec::new();
+    for own in std::mem::take(&mut cx.listener_protocols) {
+        let mut others = applied.iter();
+        if let Some(other) = others.find(|other| other.listener == own.listener) {
+            if other.protocols != own.protocols {
+                cx.errors.push(Error::new(
+                    ErrorKind::Conflict,
+                    &own.position,
+                    format!("`{}` has different `protocols` here", own.listener),
+                    format!("write the same as at {}", other.position),
+                ));
+            }
+            continue;
+        }
+        let known = &mut global.listener_limits;
+        let index = known
+            .iter()
+            .position(|(listener, _)| *listener == own.listener);
+        let index = index.unwrap_or_else(|| {
+            known.push((own.listener.clone(), global.limits.clone()));
+            known.len() - 1
+        });
+        set_protocols(&mut known[index].1, own.protocols);
+        applied.push(own);
+    }
 }
 
 /// Sites offer HTTP/2 if all their listeners with TLS allow it.

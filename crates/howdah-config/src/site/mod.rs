@@ -39,6 +39,7 @@ pub(crate) fn sites(cx: &mut Context, blocks: &[SiteBlock]) -> Vec<Site> {
     https::share_ports(cx, &mut sites, &mut listed);
     twice(cx, &listed);
     bind::check(cx, &listed);
+    bind::list_protocols(cx, &listed);
     let left_out = https::check(cx, &sites, &listed);
     https::leave_out(&mut sites, &mut listed, &left_out);
     if cx.https.redirects {

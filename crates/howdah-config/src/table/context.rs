@@ -1,6 +1,6 @@
 //! State that is collected while statements are read.
 
-use crate::draft::{Binding, ClassicPoolDraft, Order, WorkerDraft};
+use crate::draft::{Binding, ClassicPoolDraft, ListenerProtocols, Order, WorkerDraft};
 use crate::error::{Error, ErrorKind, Position, Warning};
 use crate::model::WorkerOption;
 use crate::syntax::tree::{Statement, Word};
@@ -51,6 +51,8 @@ pub(crate) struct Context {
     pub(crate) order: Order,
     /// `default_bind`.
     pub(crate) default_bind: Binding,
+    /// `protocols` of `bind`, in the order of the sites.
+    pub(crate) listener_protocols: Vec<ListenerProtocols>,
     /// Names that this version lacks are left out, with a warning.
     pub(crate) lenient: bool,
     blocks: usize,

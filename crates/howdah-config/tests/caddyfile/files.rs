@@ -389,6 +389,45 @@ fn servers_of_one_listener() {
 }
 
 #[test]
+fn protocols_of_a_bind() {
+    let parsed = full(
+        "{\nservers {\nmax_header_size 1KiB\n}\nservers [::1]:8080 {\nprotocols h1\nmax_body_size 9\n}\n\
+         default_bind 127.0.0.2 {\nprotocols h1 h2\n}\n}\n\
+         http://:8080 {\nbind 127.0.0.1 unix//run/a.sock {\nprotocols h1\n}\nbind ::1 {\nprotocols h1 h2c\n}\n\
+         bind 127.0.0.3\n}\nhttp://:8081 {\n}\n",
+    )
+    .expect("valid");
+    assert_eq!(parsed.warnings, []);
+    let global = parsed.config.global;
+    let limits = |ip: &str, port| {
+        let ip = Some(ip.parse().expect("an address"));
+        global.limits_of(&ListenerAddress::Tcp { ip, port })
+    };
+    let one = limits("127.0.0.1", 8080);
+    assert_eq!((one.http2, one.h2c, one.http3), (false, false, false));
+    assert_eq!(one.max_header_size, 1024);
+    // The rest of its `servers` remains.
+    let one = limits("::1", 8080);
+    assert_eq!((one.http2, one.h2c, one.http3), (false, true, false));
+    assert_eq!(one.max_body_size, 9);
+    assert!(limits("127.0.0.3", 8080).h2c);
+    let one = limits("127.0.0.2", 8081);
+    assert_eq!((one.http2, one.h2c, one.http3), (true, false, false));
+    let socket = ListenerAddress::Unix("/run/a.sock".into());
+    assert!(!global.limits_of(&socket).h2c);
+
+    let found = errors(
+        "http://a.test {\nbind ::1 {\nprotocols h1\n}\n}\nhttp://b.test {\nbind ::1 {\nprotocols h1 h2c\n}\n}\n",
+    );
+    assert_eq!(
+        found,
+        [
+            "Caddyfile:7:1: `[::1]:80` has different `protocols` here; write the same as at Caddyfile:2:1"
+        ]
+    );
+}
+
+#[test]
 fn servers_of_a_listener_that_no_site_has() {
     for (options, sites, warning) in [
         (
