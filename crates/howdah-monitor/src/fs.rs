@@ -145,15 +145,24 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Opens for appending; a missing file is created with this mode.
+/// Opens for appending; a missing file is created with this mode. Does not wait for the reader of a FIFO.
 ///
 /// # Errors
-/// Those of `std::fs::OpenOptions::open`.
+/// Those of `std::fs::OpenOptions::open`, and that a FIFO has no reader.
 pub fn append(path: &Path, mode: u32) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    let own = options.append(true).create(true).mode(mode).open(path);
+    options.append(true).create(true).mode(mode);
+    options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
-    or_monitor(own, || open_by_monitor(path, flags, mode))
+    let opened = or_monitor(options.open(path), || open_by_monitor(path, flags, mode));
+    let file = opened.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::NXIO) => io::Error::new(error.kind(), "no process reads this FIFO"),
+        _ => error,
+    })?;
+    // Writes wait, as to a file: a line must not be cut where a pipe is full.
+    let flags = rustix::fs::fcntl_getfl(&file)?.difference(OFlags::NONBLOCK);
+    rustix::fs::fcntl_setfl(&file, flags)?;
+    Ok(file)
 }
 
 /// Creates a file for writing; with `replace`, an existing one is truncated.
@@ -248,6 +257,22 @@ mod tests {
         uid: 65534,
         gid: 65534,
     };
+
+    #[test]
+    fn a_fifo_without_a_reader_is_not_waited_for() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("log");
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, kind, 0o600.into(), 0).expect("made");
+        let text = append(&path, 0o600).expect_err("refused").to_string();
+        assert!(text.contains("no process reads this FIFO"), "{text}");
+        let reader = OpenOptions::new().read(true).write(true).open(&path);
+        let reader = reader.expect("opened");
+        let writer = append(&path, 0o600).expect("it has a reader");
+        let flags = rustix::fs::fcntl_getfl(&writer).expect("flags");
+        assert!(!flags.contains(OFlags::NONBLOCK) && flags.contains(OFlags::APPEND));
+        drop(reader);
+    }
 
     #[test]
     fn one_other_user_can_read_a_file() {
