@@ -1,14 +1,17 @@
 //! `run --pidfile`: the file with the server's process id.
 
-use std::fs::OpenOptions;
-use std::io::{self, Read};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rustix::fs::OFlags;
 
+/// Refuses a link: whoever may write to the folder could have the server overwrite any file.
 pub(super) fn write(file: &Path, pid: u32) -> io::Result<()> {
-    std::fs::write(file, format!("{pid}\n"))
+    let mut options = OpenOptions::new();
+    let mut opened = open(file, options.write(true).create(true).truncate(true))?;
+    opened.write_all(format!("{pid}\n").as_bytes())
 }
 
 /// Removes the file of this process. It stays if a later server has written its id into it, or if this process lacks
@@ -20,15 +23,23 @@ pub(super) fn remove(file: &Path, pid: u32) {
 }
 
 fn read(file: &Path) -> io::Result<String> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let mut options = OpenOptions::new();
-    let opened = options
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(file)?;
+    let opened = open(file, OpenOptions::new().read(true))?;
     let mut text = String::new();
     opened.take(32).read_to_string(&mut text)?;
     Ok(text)
+}
+
+/// Opens the file, but no link, and without waiting for the other end of a FIFO.
+fn open(file: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = options.custom_flags(flags.bits().cast_signed()).open(file);
+    opened.map_err(|error| match rustix::io::Errno::from_io_error(&error) {
+        Some(rustix::io::Errno::LOOP) => io::Error::new(
+            error.kind(),
+            "a process id is not written to a symbolic link: name the file itself",
+        ),
+        _ => error,
+    })
 }
 
 #[cfg(test)]
@@ -46,6 +57,9 @@ mod tests {
         std::os::unix::fs::symlink(&file, &link).expect("a link");
         remove(&link, 12);
         assert!(link.is_symlink() && file.exists(), "a link");
+        let text = write(&link, 13).expect_err("a link").to_string();
+        assert!(text.contains("symbolic link"), "{text}");
+        assert_eq!(read(&file).expect("read"), "12\n");
         remove(&file, 12);
         assert!(!file.exists());
     }

@@ -83,6 +83,16 @@ enum Output {
 /// An incomplete file; removed unless it was renamed.
 struct Part(PathBuf);
 
+impl Part {
+    /// Follows no link that somebody else has put there.
+    fn create(&self) -> io::Result<File> {
+        match std::fs::remove_file(&self.0) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => File::create_new(&self.0),
+        }
+    }
+}
+
 impl Drop for Part {
     fn drop(&mut self) {
         // It may have been renamed.
@@ -107,7 +117,7 @@ impl Output {
         let mut name = OsString::from(path);
         name.push(".part");
         let part = Part(PathBuf::from(name));
-        File::create(&part.0).map_err(|error| cannot(path, &error))?;
+        part.create().map_err(|error| cannot(path, &error))?;
         // A profile that is interrupted leaves no file.
         std::fs::remove_file(&part.0).map_err(|error| cannot(path, &error))?;
         Ok(Self::File {
@@ -119,7 +129,9 @@ impl Output {
     fn write(self, bytes: &[u8]) -> Result<(), Failure> {
         match self {
             Self::Stdout => print(bytes),
-            Self::File { part, path } => std::fs::write(&part.0, bytes)
+            Self::File { part, path } => part
+                .create()
+                .and_then(|mut file| file.write_all(bytes))
                 .and_then(|()| std::fs::rename(&part.0, &path))
                 .map_err(|error| cannot(&path, &error)),
             Self::Special { mut file, path } => {
@@ -180,9 +192,17 @@ mod tests {
         assert_eq!(names(), 0, "an interrupted profile leaves no file");
         drop(output);
         let output = Output::open(&path).expect("writable");
+        let other = tempfile::NamedTempFile::new().expect("a file");
+        std::os::unix::fs::symlink(other.path(), dir.path().join("flame.svg.part"))
+            .expect("a link");
         output.write(b"<svg/>").expect("written");
         assert_eq!(std::fs::read(&path).expect("there"), b"<svg/>");
         assert_eq!(names(), 1);
+        assert_eq!(
+            std::fs::read(other.path()).expect("there"),
+            b"",
+            "links are not followed"
+        );
         assert!(Output::open(&dir.path().join("none/flame.svg")).is_err());
         assert!(Output::open(dir.path()).is_err(), "a folder");
     }
