@@ -13,7 +13,7 @@
  *   leak-allow PATTERN  state that may differ after a request
  *   env NAME VALUE      a variable of the boot; `ini NAME VALUE`: a setting of the pool; `final NAME VALUE`: a final one
  *   warm URI            a path that the worker requests of itself
- *   show WHAT...        output besides bodies: headers end usage database log raw frames exit state
+ *   show WHAT...        output besides bodies: headers end usage database share log raw frames exit state
  *   var NAME VALUE      a variable of the following requests; without VALUE: no more
  *   body inline|file F  the body of the following requests: the bytes of file F; `body none`
  *   abort N             the client of the next request disconnects after N body bytes, 0: before a worker claims it
@@ -399,7 +399,7 @@ static void push(struct exchange *exchange)
 		}
 		free(body);
 	}
-	uint32_t account = frames_show.usage || frames_show.database ? HOWDAH_REQUEST_ACCOUNT : 0;
+	uint32_t account = frames_show.usage || frames_show.database || frames_show.share ? HOWDAH_REQUEST_ACCOUNT : 0;
 	front_push(&front, exchange, index, vars_size, kind, body_size, request_flags | account);
 }
 
@@ -422,7 +422,8 @@ static bool advance(struct exchange *exchange, struct progress *progress, bool p
 static struct howdah_slot *run(bool print, uint64_t *body_size)
 {
 	struct exchange exchange;
-	struct progress progress = {.aborted = abort_after >= 0};
+	struct progress progress = frames_begin();
+	progress.aborted = abort_after >= 0;
 	if (!worker_alive) {
 		front_fail("there is no worker: the last one has ended");
 	}
@@ -577,6 +578,7 @@ static void set_show(const char *rest)
 	show_exit |= strstr(rest, "exit") != NULL;
 	frames_show.usage |= strstr(rest, "usage") != NULL;
 	frames_show.database |= strstr(rest, "database") != NULL;
+	frames_show.share |= strstr(rest, "share") != NULL;
 	log_show.state |= strstr(rest, "state") != NULL;
 }
 

@@ -4,10 +4,33 @@
 #include "driver_frames.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "driver_front.h"
 
 struct frames_show frames_show;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct progress frames_begin(void)
+{
+	return (struct progress){.began_ns = now_ns()};
+}
+
+/* The whole request is between these two readings of the clock, however slow the machine is. */
+static const char *share(const struct howdah_end *end, const struct progress *progress)
+{
+	if (end->database_us == 0) {
+		return "no time in databases";
+	}
+	bool fits = end->database_us <= (now_ns() - progress->began_ns) / 1000 + 1; /* it is rounded */
+	return fits ? "some of its time in databases" : "more time in databases than it took";
+}
 
 static void print_headers(const struct howdah_frame *frame, FILE *out)
 {
@@ -90,6 +113,9 @@ void frames_take(const struct howdah_frame *frame, struct progress *progress, FI
 			if (out && frames_show.database) {
 				fprintf(out, "\n[%u queries, at least %lu ms in databases]", end.queries,
 					(unsigned long)(end.database_us / 1000));
+			}
+			if (out && frames_show.share) {
+				fprintf(out, "\n[%u queries, %s]", end.queries, share(&end, progress));
 			}
 			break;
 		}

@@ -49,6 +49,7 @@ struct exchange *many_add(struct front *of, const char *name)
 	}
 	struct one *one = calloc(1, sizeof(*one));
 	snprintf(one->name, sizeof(one->name), "%s", name);
+	one->progress = frames_begin();
 	one->out = open_memstream(&one->text, &one->size);
 	all[count++] = one;
 	return &one->exchange;

@@ -4,6 +4,7 @@
  */
 #include "clients_wrap.h"
 
+#include <string.h>
 #include <strings.h>
 
 /*
@@ -121,11 +122,15 @@ static const char *const queries[] = {
 	"exec", "execute", "execute_query", "multi_query", "query", "querysingle", "real_query",
 	/* mysqli and pgsql */
 	"mysqli_execute", "mysqli_execute_query", "mysqli_multi_query", "mysqli_query", "mysqli_real_query",
-	"mysqli_stmt_execute", "pg_execute", "pg_query", "pg_query_params", "pg_send_execute", "pg_send_query",
-	"pg_send_query_params"};
+	"mysqli_stmt_execute", "pg_copy_from", "pg_copy_to", "pg_delete", "pg_exec", "pg_execute", "pg_insert", "pg_query",
+	"pg_query_params", "pg_select", "pg_send_execute", "pg_send_query", "pg_send_query_params", "pg_update"};
 
-bool howdah_client_queries(const char *function)
+bool howdah_client_queries(const char *class, const char *function)
 {
+	/* EXEC of Redis runs commands, and those are no SQL. */
+	if (class && strncasecmp(class, "redis", strlen("redis")) == 0) {
+		return false;
+	}
 	for (size_t i = 0; i < sizeof(queries) / sizeof(*queries); i++) {
 		if (strcasecmp(queries[i], function) == 0) {
 			return true;

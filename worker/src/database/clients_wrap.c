@@ -61,11 +61,13 @@ void howdah_wrap_function(
 		return;
 	}
 	bool is_database = kind && kind->database;
+	const zend_class_entry *scope = function->common.scope;
 	struct howdah_guard *guard = pemalloc(sizeof(*guard), true);
 	*guard = (struct howdah_guard){
 		.original = is_database ? ZEND_FN(howdah_timed_call) : function->internal_function.handler,
 		.timed = function->internal_function.handler,
-		.is_query = is_database && howdah_client_queries(ZSTR_VAL(function->common.function_name)),
+		.is_query = is_database && howdah_client_queries(
+									   scope ? ZSTR_VAL(scope->name) : NULL, ZSTR_VAL(function->common.function_name)),
 		.kind = kind,
 		.effect = effect,
 		.next = guards,

@@ -66,7 +66,7 @@ bool howdah_wrap_init(void);
  */
 unsigned howdah_client_effect(const char *owner, const char *function);
 
-/* Whether a function or method of a database's extension runs SQL. */
-bool howdah_client_queries(const char *function);
+/* Whether a function of a database's extension runs SQL, or a method of `class`; NULL: a function. */
+bool howdah_client_queries(const char *class, const char *function);
 
 #endif
