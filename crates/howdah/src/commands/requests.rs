@@ -27,6 +27,7 @@ struct Request {
     client: ClientState,
     age_ms: u64,
     phase: String,
+    route: Option<String>,
     pool: Option<String>,
     worker: Option<u16>,
     memory: Option<u64>,
@@ -62,8 +63,8 @@ pub(super) struct Wait {
     pub(super) text: String,
 }
 
-/// Two lines for each: the request with its state, age and client, and what PHP does for it. Of many requests, those in
-/// the queue are left out first.
+/// Two lines for each: the request with its state, age and client, and its route with what PHP does for it. Of many
+/// requests, those in the queue are left out first.
 pub(super) fn table(shown: &Requests) -> String {
     if shown.requests.is_empty() {
         return "no requests\n".into();
@@ -83,6 +84,11 @@ pub(super) fn table(shown: &Requests) -> String {
             own.client.suffix()
         );
         let mut parts = Vec::new();
+        parts.extend(
+            own.route
+                .as_deref()
+                .map(|route| format!("route {}", shortened(route))),
+        );
         if let Some(pool) = &own.pool {
             let place = own.worker.map(|worker| format!(" worker {worker}"));
             parts.push(format!("{}{}", printable(pool), place.unwrap_or_default()));
@@ -162,10 +168,10 @@ mod tests {
     fn each_request_shows_its_place() {
         let shown = serde_json::json!({"requests": [
             {"id": "1", "method": "GET", "uri": "/\u{1b}[2J", "remote": "127.0.0.1:5", "age_ms": 1500, "phase": "php",
-                "pool": "app", "worker": 2, "memory": 2048, "top": "fread() in f() /a.php:3",
+                "route": "GET /users/:id\u{1b}", "pool": "app", "worker": 2, "memory": 2048, "top": "fread() in f() /a.php:3",
                 "wait": {"kind": "descriptor", "text": "waiting, on descriptor 7: tcp 127.0.0.1:5432\u{1b}"}},
             {"id": "2", "method": "POST", "uri": "/q", "remote": "127.0.0.1:6", "age_ms": 20, "phase": "queue",
-                "pool": "app", "worker": null},
+                "route": "POST /q", "pool": "app", "worker": null},
             {"id": "3", "method": "GET", "uri": "/s", "remote": "127.0.0.1:7", "client": "disconnected", "age_ms": 20, "phase": "php",
                 "pool": "app", "worker": 1, "memory": null, "top": "echo",
                 "wait": {"kind": "client", "text": "sending, waiting for the client"}},
@@ -173,9 +179,9 @@ mod tests {
         let shown: Requests = serde_json::from_value(shown).expect("it fits");
         let expected = "\
 1 GET /\u{fffd}[2J  waiting, on descriptor 7: tcp 127.0.0.1:5432\u{fffd}, 1.5s old, client 127.0.0.1:5
-    app worker 2, 2.0 KiB, fread() in f() /a.php:3
+    route GET /users/:id\u{fffd}, app worker 2, 2.0 KiB, fread() in f() /a.php:3
 2 POST /q  in the queue, 20ms old, client 127.0.0.1:6
-    app
+    route POST /q, app
 3 GET /s  sending, waiting for the client, 20ms old, client 127.0.0.1:7 disconnected
     app worker 1, echo
 ";

@@ -178,7 +178,8 @@ fn runs_on(mode: &Mode, client: &str) {
     let seen = wait_for(&admin, "/alone", |own| waits_for(own, "time").is_some());
     assert_eq!(seen["client"], client, "{seen:#}");
     let shown = admin.command(&["status", "--requests"]);
-    shown.assert(0, &format!(" {client}\n    {} worker 0", mode.name));
+    let route = format!(" {client}\n    route GET /alone, {} worker 0", mode.name);
+    shown.assert(0, &route);
     let shown = admin.command(&["top", "--once"]);
     shown.assert(0, &format!(", {client} "));
     std::fs::write(&gate, "open").expect("written");
