@@ -1,6 +1,6 @@
 //! Lines, filters, and the effects of a bad output.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -431,11 +431,16 @@ fn a_device_is_never_rolled() {
     let mode = rustix::fs::Mode::from_bits_truncate(0o600);
     let kind = rustix::fs::FileType::Fifo;
     rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).expect("a pipe");
-    let reader = std::thread::spawn({
-        let path = path.clone();
-        move || std::fs::read_to_string(path).expect("read")
-    });
+    // Until the log is open, this end keeps both from waiting for each other.
+    let both = std::fs::File::options().read(true).write(true).open(&path);
+    let both = both.expect("opened");
+    let mut pipe = std::fs::File::open(&path).expect("opened");
     let logs = Logs::start(&[site(LogOutput::File(rolled(path, 1_000)))]).expect("it opens");
+    drop(both);
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).map(|_| text).expect("read")
+    });
     for number in 0..50 {
         logs.site(0)[0].write(Arc::new(entry(&format!("/{number}"), 200)));
     }
