@@ -37,8 +37,33 @@ else
 	echo "lint-php: packages not validated, since composer is not installed" >&2
 fi
 
+# Analyses a package with the library that it is for: PACKAGE IGNORED-CODE FOLDER...
+analyze_with() {
+	local package=$1 ignored=$2 config
+	shift 2
+	config=$(mktemp --suffix=.toml)
+	sed -e "s|^paths = .*|paths = [\"php/$package/src\"]|" \
+		-e "s|^includes = \[|includes = [$(printf '"%s", ' "$@")|" \
+		-e "s|^ignore = .*|ignore = [\"mixed-assignment\", \"$ignored\"]|" tools/php/packages.toml >"$config"
+	mago --workspace . --config "$config" analyze --minimum-report-level error || { rm "$config"; return 1; }
+	rm "$config"
+}
+
 if command -v mago >/dev/null; then
-	mago --workspace . --config tools/php/mago.toml analyze --minimum-report-level error
+	for config in tools/php/*.toml; do
+		mago --workspace . --config "$config" analyze --minimum-report-level error
+	done
+	if [ -n "${HOWDAH_CODEIGNITER:-}" ]; then
+		# The framework's @property-read is for other classes.
+		analyze_with codeigniter4 incompatible-property-access "$HOWDAH_CODEIGNITER"/{system,app/Config}
+	else
+		echo "lint-php: codeigniter4 not analyzed, since HOWDAH_CODEIGNITER names no CodeIgniter" >&2
+	fi
+	if [ -n "${HOWDAH_OCTANE:-}" ]; then
+		analyze_with octane mixed-assignment "$HOWDAH_OCTANE/src" /usr/share/php/Illuminate
+	else
+		echo "lint-php: octane not analyzed, since HOWDAH_OCTANE names no checkout of laravel/octane" >&2
+	fi
 else
 	echo "lint-php: no static analysis, since mago is not installed (tools/php/README.md)" >&2
 fi

@@ -53,7 +53,7 @@ final class Connections
     public function end(): void
     {
         foreach ($this->databases() as $group => $connection) {
-            if ($this->depth->get($connection) > 0) {
+            if ($this->depthOf($connection) > 0) {
                 log_message('error', "Uncommitted transaction in database group '{$group}': it was rolled back.");
                 if (!$this->rollBack($connection)) {
                     self::close($connection);
@@ -69,10 +69,19 @@ final class Connections
     /**
      * @param BaseConnection<mixed, mixed> $connection
      */
+    private function depthOf(BaseConnection $connection): int
+    {
+        $depth = $this->depth->get($connection);
+        return is_int($depth) ? $depth : 0;
+    }
+
+    /**
+     * @param BaseConnection<mixed, mixed> $connection
+     */
     private function rollBack(BaseConnection $connection): bool
     {
         try {
-            while ($this->depth->get($connection) > 0) {
+            while ($this->depthOf($connection) > 0) {
                 if (!$connection->transRollback()) {
                     return false;
                 }
@@ -106,7 +115,7 @@ final class Connections
     {
         $open = [];
         foreach (Database::getConnections() as $group => $connection) {
-            if ($connection instanceof BaseConnection && $connection->connID) {
+            if ($connection instanceof BaseConnection && (bool) $connection->connID) {
                 $open[$group] = $connection;
             }
         }

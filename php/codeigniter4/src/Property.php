@@ -36,6 +36,8 @@ final class Property
 
     public function set(mixed $value, ?object $object = null): void
     {
-        $this->property?->setValue($this->property->isStatic() ? null : $object, $value);
+        if ($this->property !== null) {
+            $this->property->setValue($this->property->isStatic() ? null : $object, $value);
+        }
     }
 }

@@ -41,6 +41,7 @@ final class Client implements Contract
     public function error(Throwable $e, Application $app, Request $request, RequestContext $context): void
     {
         $config = $app->make(Repository::class);
+        assert($config instanceof Repository);
         $text = Octane::formatExceptionForClient($e, (bool) $config->get('app.debug'));
         (new Response($text, 500, ['Content-Type' => 'text/plain']))->send();
     }

@@ -19,7 +19,11 @@ final class ServiceProvider extends Provider
     {
         $this->app->bind(
             Server::class,
-            static fn (Application $app): Server => new Server($app->basePath(), $app->make(ServerStateFile::class)),
+            static function (Application $app): Server {
+                $state = $app->make(ServerStateFile::class);
+                assert($state instanceof ServerStateFile);
+                return new Server($app->basePath(), $state);
+            },
         );
         $this->app->bind(Octane\StartCommand::class, Commands\StartCommand::class);
         $this->app->bind(Octane\StopCommand::class, Commands\StopCommand::class);

@@ -102,12 +102,15 @@ final class Requests
     private function upload(mixed $path, mixed $size, mixed $error, mixed $name, mixed $type): mixed
     {
         if (is_array($path)) {
+            // PHP fills all of them in the same structure.
+            assert(is_array($size) && is_array($error) && is_array($name) && is_array($type));
             $made = [];
             foreach (array_keys($path) as $key) {
                 $made[$key] = $this->upload($path[$key], $size[$key], $error[$key], $name[$key], $type[$key]);
             }
             return $made;
         }
+        assert(is_string($path) && is_int($size) && is_int($error) && is_string($name) && is_string($type));
         $stream = $error === UPLOAD_ERR_OK
             ? $this->streams->createStreamFromFile($path)
             : $this->streams->createStream();

@@ -35,8 +35,7 @@ final class HttpWorker
         array $headers = [],
         bool $endOfStream = true,
     ): void {
-        $isInterim = $status >= 100 && $status < 200;
-        if ($isInterim && $body !== '') {
+        if (self::isInterim($status) && $body !== '') {
             throw new InvalidArgumentException('A response with an informational status code has no body.');
         }
         if (!headers_sent()) {
@@ -46,7 +45,7 @@ final class HttpWorker
                     header("$name: $value", $index === 0 && strcasecmp((string) $name, 'Set-Cookie') !== 0);
                 }
             }
-            if ($isInterim) {
+            if (self::isInterim($status)) {
                 self::sendInterim($status);
                 return;
             }
@@ -54,16 +53,27 @@ final class HttpWorker
         }
         if ($body instanceof Generator) {
             foreach ($body as $part) {
-                echo $part;
+                echo (string) $part;
                 flush();
             }
-            echo $body->getReturn();
+            echo (string) $body->getReturn();
         } else {
             echo $body;
         }
         $endOfStream ? $this->worker->finish() : flush();
     }
 
+    /**
+     * @phpstan-assert-if-true int<100, 199> $status
+     */
+    private static function isInterim(int $status): bool
+    {
+        return $status >= 100 && $status < 200;
+    }
+
+    /**
+     * @param int<100, 199> $status
+     */
     private static function sendInterim(int $status): void
     {
         if (function_exists('headers_send')) {

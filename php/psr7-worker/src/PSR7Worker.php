@@ -61,7 +61,7 @@ class PSR7Worker implements PSR7WorkerInterface
     }
 
     /**
-     * @return Generator<int, string, null, null>
+     * @return Generator<int, string, mixed, null>
      */
     private function parts(StreamInterface $body): Generator
     {

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Howdah\Octane\Commands;
 
-use Howdah\Octane\Server;
 use Laravel\Octane\Commands\ReloadCommand as Octane;
 use RuntimeException;
 use Symfony\Component\Console\Attribute\AsCommand;
@@ -19,7 +18,7 @@ final class ReloadCommand extends Octane
         if (!$this->isHowdah()) {
             return (int) parent::handle();
         }
-        $server = app(Server::class);
+        $server = $this->server();
         if (!$server->serverIsRunning()) {
             $this->error('Octane server is not running.');
             return self::FAILURE;

@@ -82,7 +82,7 @@ final class StartHowdahCommand extends Command implements SignalableCommandInter
         $level = $this->option('log-level');
         $paths = $this->option('watch') ? config('octane.watch') : [];
         return [
-            'APP_ENV' => app()->environment(),
+            'APP_ENV' => self::text($this->laravel->environment()),
             'APP_BASE_PATH' => base_path(),
             'APP_PUBLIC_PATH' => public_path(),
             'LARAVEL_OCTANE' => '1',
@@ -92,7 +92,7 @@ final class StartHowdahCommand extends Command implements SignalableCommandInter
             'OCTANE_HOWDAH_WORKERS' => is_numeric($workers) ? 'num ' . $workers : '',
             'OCTANE_HOWDAH_MAX_REQUESTS' => self::text($this->option('max-requests')),
             'OCTANE_HOWDAH_TIMEOUT' => is_numeric($seconds) && $seconds > 0 ? $seconds . 's' : '0',
-            'OCTANE_HOWDAH_LOG' => app()->environment('local') || $level !== null ? 'log' : '',
+            'OCTANE_HOWDAH_LOG' => $level !== null || (bool) $this->laravel->environment('local') ? 'log' : '',
             'OCTANE_HOWDAH_LEVEL' => is_string($level) ? $level : 'info',
             'OCTANE_HOWDAH_WATCH' => implode("\n", array_map(
                 static fn (mixed $path): string => 'watch "' . self::text($path) . '"',

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Howdah\Octane\Commands;
 
-use Howdah\Octane\Server;
 use Laravel\Octane\Commands\StatusCommand as Octane;
 use Symfony\Component\Console\Attribute\AsCommand;
 
@@ -18,7 +17,7 @@ final class StatusCommand extends Octane
         if (!$this->isHowdah()) {
             return (int) parent::handle();
         }
-        $isRunning = app(Server::class)->serverIsRunning();
+        $isRunning = $this->server()->serverIsRunning();
         $this->info($isRunning ? 'Octane server is running.' : 'Octane server is not running.');
         return $isRunning ? self::SUCCESS : self::FAILURE;
     }

@@ -4,7 +4,6 @@ declare(strict_types=1);
 
 namespace Howdah\Octane\Commands;
 
-use Howdah\Octane\Server;
 use Laravel\Octane\Commands\StopCommand as Octane;
 use Laravel\Octane\FrankenPhp\ServerStateFile;
 use Symfony\Component\Console\Attribute\AsCommand;
@@ -19,8 +18,9 @@ final class StopCommand extends Octane
         if (!$this->isHowdah()) {
             return (int) parent::handle();
         }
-        $server = app(Server::class);
+        $server = $this->server();
         $state = app(ServerStateFile::class);
+        assert($state instanceof ServerStateFile);
         if (!$server->serverIsRunning()) {
             $state->delete();
             $this->error('Howdah server is not running.');
