@@ -10,7 +10,7 @@ use std::thread;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use howdah_testkit::PATIENCE;
+use howdah_testkit::{PATIENCE, process};
 use serde_json::{Value, json};
 
 use crate::browser::{Browser, Running, quiet_flags};
@@ -61,13 +61,42 @@ impl Page {
         };
         let target = json!({"url": "about:blank"});
         let target = page.call("Target.createTarget", &target)["targetId"].clone();
-        let attach = json!({"targetId": target, "flatten": true});
-        let session = page.call("Target.attachToTarget", &attach)["sessionId"].clone();
-        page.session = session.as_str().map(str::to_owned);
-        for domain in ["Page", "Runtime", "Log", "Audits"] {
-            page.call(&format!("{domain}.enable"), &json!({}));
-        }
+        page.attach(&target);
         page
+    }
+
+    /// Waits for a window whose URL contains this text, and continues in it.
+    ///
+    /// # Panics
+    /// Panics if no such window is opened in time.
+    #[track_caller]
+    pub fn switch_to(&mut self, part: &str) {
+        self.session = None;
+        let mut targets = Value::Null;
+        let opened = process::wait_until(PATIENCE, || {
+            targets = self.call("Target.getTargets", &json!({}))["targetInfos"].clone();
+            find_window(&targets, part).is_some()
+        });
+        assert!(opened, "no window of {part}: {targets:#}");
+        let target = find_window(&targets, part).expect("it is there");
+        self.attach(&target["targetId"]);
+        // A window has its URL before its document.
+        let loaded = process::wait_until(PATIENCE, || {
+            let tree = self.call("Page.getFrameTree", &json!({}));
+            let url = tree["frameTree"]["frame"]["url"].as_str();
+            url.is_some_and(|url| url.contains(part))
+        });
+        assert!(loaded, "{part} is not loaded");
+    }
+
+    #[track_caller]
+    fn attach(&mut self, target: &Value) {
+        let attach = json!({"targetId": target, "flatten": true});
+        let session = self.call("Target.attachToTarget", &attach)["sessionId"].clone();
+        self.session = session.as_str().map(str::to_owned);
+        for domain in ["Page", "Runtime", "Log", "Audits"] {
+            self.call(&format!("{domain}.enable"), &json!({}));
+        }
     }
 
     /// Sets the size of the screen, and light or dark colors.
@@ -120,7 +149,8 @@ impl Page {
             }})"
         ));
         if is_true != true {
-            let text = self.value("document.body.innerText");
+            let text =
+                self.value("document.body?.innerText ?? document.documentElement.textContent");
             panic!("{what}: {expression}: {:?}\n{text}", self.complaints);
         }
     }
@@ -177,6 +207,13 @@ impl Page {
         };
         self.complaints.extend(complaint);
     }
+}
+
+fn find_window<'a>(targets: &'a Value, part: &str) -> Option<&'a Value> {
+    let mut targets = targets.as_array()?.iter();
+    targets.find(|own| {
+        own["type"] == "page" && own["url"].as_str().is_some_and(|url| url.contains(part))
+    })
 }
 
 /// Receives messages until the pipe is closed.

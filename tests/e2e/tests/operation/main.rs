@@ -5,6 +5,7 @@ mod activation;
 mod admin;
 mod command_line;
 mod dashboard;
+mod dashboard_profile;
 mod deployments;
 mod development;
 mod doctor;
