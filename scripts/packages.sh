@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Tests the packages on one distribution, in clean roots of it:
 #   scripts/packages.sh debian12|debian13|ubuntu24.04 [STEP ...]
-# Steps, all without one: build (twice, which has to give the same files), lintian, life (install, first page, upgrade under
-# load, remove, purge), boot (the units under systemd), application (from the packages to the first page of a WordPress,
-# timed). The server is the one of this machine, target/release/howdah (PROFILE=quick: target/quick/howdah); howdah-php is
+# Steps, all without one: build (twice, which has to give the same files), lintian, archive (of `make dist`: unpacked beside
+# nothing but PHP, it serves), life (install, first page, upgrade under load, remove, purge), boot (the units under
+# systemd), application (from the packages to the first page of a WordPress, timed). The server is the one of this machine, target/release/howdah (PROFILE=quick: target/quick/howdah); howdah-php is
 # built for the PHP of the distribution. `life` has no systemd: scripts/packages/life.py does what it does for the units,
 # when the packages' maintainer scripts call it. `boot` starts systemd in a container of systemd-nspawn.
 # Needs root, and an archive that can be reached. Roots stay in target/packages (PACKAGES_ROOTS names another folder) with
@@ -14,7 +14,7 @@ roots=${PACKAGES_ROOTS:-$PWD/target/packages}
 name=${1:?usage: scripts/packages.sh debian12|debian13|ubuntu24.04 [STEP ...]}
 shift
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(build lintian life boot application)
+[ ${#steps[@]} -gt 0 ] || steps=(build lintian archive life boot application)
 profile=${PROFILE:-release}
 
 say() { printf 'packages: %s: %s\n' "$name" "$*" >&2; }
@@ -98,6 +98,37 @@ step_lintian() {
 		${without[*]} /lintian/*deb"
 }
 
+# The archive in a root that has nothing but PHP: the server runs from any folder.
+step_archive() {
+	local root=$roots/$name.archive
+	fresh "$root"
+	mkdir "$root/archive"
+	cp "$packages"/1/howdah-"$version"-*-linux-gnu.tar.xz "$root/archive"
+	inside "$root" host 'apt-get update -qq
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends php-cgi php-cli ca-certificates xz-utils'
+	# Offline from here on.
+	# shellcheck disable=SC2016 # expanded inside
+	inside "$root" own 'mkdir -p "/a folder/site"
+		cd "/a folder"
+		tar -xf /archive/howdah-*.tar.xz
+		howdah=$(echo "$PWD"/howdah-*/bin/howdah)
+		size=$(stat -c %s "$howdah")
+		[ "$size" -le $((25 << 20)) ] || { echo "the server has $size bytes, more than 25 MiB"; exit 1; }
+		echo "<?php echo PHP_SAPI, \" \", 6 * 7;" >site/index.php
+		"$howdah" php-server --root site --listen 127.0.0.1:8099 >log 2>&1 &
+		server=$!
+		php -r '\''
+			for ($try = 0; $try < 300 && ($page = @file_get_contents("http://127.0.0.1:8099/")) === false; $try++) {
+				usleep(100_000);
+			}
+			exit($page === "howdah 42" ? 0 : 1);
+		'\'' || { cat log; exit 1; }
+		kill -TERM "$server"
+		wait "$server"
+		echo "archive: $size bytes of server, unpacked, serve a page"'
+	rm -rf --one-file-system "$root"
+}
+
 # A root with the packages to install, and with what is downloaded for them, MORE included: it needs no network then.
 packages_root() {
 	local root=$1 more=${2:-}
@@ -164,8 +195,8 @@ distribution "$name"
 bootstrap "$roots/$name" >>"$log" 2>&1 || die "its archive cannot be reached ($log)"
 for step in "${steps[@]}"; do
 	case $step in
-	build | lintian | life | boot | application) ;;
-	*) die "unknown step $step; known are build, lintian, life, boot and application" ;;
+	build | lintian | archive | life | boot | application) ;;
+	*) die "unknown step $step; known are build, lintian, archive, life, boot and application" ;;
 	esac
 	began=$SECONDS
 	# Not in a condition, where bash would continue after an error.
@@ -180,4 +211,4 @@ for step in "${steps[@]}"; do
 	fi
 	say "$step passed in $((SECONDS - began)) s"
 done
-sed -nE 's/^(life|boot|application): //p' "$log"
+sed -nE 's/^(archive|life|boot|application): //p' "$log"

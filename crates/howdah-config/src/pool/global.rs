@@ -34,6 +34,7 @@ const OPTIONS: &[Item<Php>] = &[
         },
         |_, call, php| processes(call, 1, &mut php.workers),
     ),
+    Item::Elsewhere("num", "write `num_threads`"),
     Item::Supported(
         Entry {
             name: "workers",
