@@ -13,6 +13,8 @@
 //! | `call_tree` | stacks of all workers |
 //! | `render_error`, `route_pattern` | errors of output; selection of routes |
 //!
+//! The SVG of flame graphs is written here and not by inferno, because its licence, CDDL-1.0, is refused by `deny.toml`.
+//!
 //! This crate must not depend on processes, pools' options or HTTP. Names come from PHP code, which may be hostile:
 //! each format escapes its special characters.
 #![forbid(unsafe_code)]
