@@ -219,14 +219,7 @@ impl Php {
             area,
             format!("PHP {} ({build}), {executable}", self.info.php),
         );
-        for known in crate::php::vulnerabilities::of(&self.info) {
-            let (ids, what) = (known.ids, known.what);
-            report.error(
-                area,
-                format!("this PHP has a known vulnerability ({ids}): {what}"),
-                "upgrade PHP",
-            );
-        }
+        vulnerabilities(&self.info, report);
         match (&self.info.ini_file, &self.info.ini_scanned) {
             (None, _) => report.warning(
                 area,
@@ -259,7 +252,7 @@ impl Php {
                 return None;
             }
         };
-        extensions(&facts, report);
+        extensions(&facts.extensions, report);
         settings(&facts, report);
         time_zone(&facts, report);
         Some(facts)
@@ -284,39 +277,52 @@ impl Php {
     }
 }
 
+fn vulnerabilities(info: &PhpInfo, report: &mut Report) {
+    for known in crate::php::vulnerabilities::of(info) {
+        let (ids, what) = (known.ids, known.what);
+        report.error(
+            Area::Php,
+            format!("this PHP has a known vulnerability ({ids}): {what}"),
+            "upgrade PHP",
+        );
+    }
+}
+
 /// Extensions with known problems, with or without concurrent requests.
-fn extensions(facts: &Facts, report: &mut Report) {
-    const TROUBLE: [(&str, &str); 8] = [
-        ("xdebug", "makes PHP several times slower"),
-        (
-            "pcov",
-            "counts lines for tests and switches optimisations off",
-        ),
-        (
-            "swoole",
-            "has a built-in server, which competes for signals and processes",
-        ),
-        (
-            "openswoole",
-            "has a built-in server, which competes for signals and processes",
-        ),
-        ("parallel", "needs a thread-safe PHP"),
-        (
-            "uopz",
-            "changes classes and functions behind OPcache's back",
-        ),
-        (
-            "runkit7",
-            "changes classes and functions behind OPcache's back",
-        ),
-        (
-            "grpc",
-            "starts threads, which do not survive the fork of a worker: make its clients in requests",
-        ),
-    ];
+const TROUBLE: [(&str, &str); 8] = [
+    ("xdebug", "makes PHP several times slower"),
+    (
+        "pcov",
+        "counts lines for tests and switches optimisations off",
+    ),
+    (
+        "swoole",
+        "has a built-in server, which competes for signals and processes",
+    ),
+    (
+        "openswoole",
+        "has a built-in server, which competes for signals and processes",
+    ),
+    ("parallel", "needs a thread-safe PHP"),
+    (
+        "uopz",
+        "changes classes and functions behind OPcache's back",
+    ),
+    (
+        "runkit7",
+        "changes classes and functions behind OPcache's back",
+    ),
+    (
+        "grpc",
+        "starts threads, which do not survive the fork of a worker: make its clients in requests",
+    ),
+];
+
+/// `loaded`: lower-case names and versions.
+fn extensions(loaded: &BTreeMap<String, String>, report: &mut Report) {
     let mut fine = true;
     for (name, reason) in TROUBLE {
-        if facts.extensions.contains_key(name) {
+        if loaded.contains_key(name) {
             fine = false;
             report.warning(
                 Area::Php,
@@ -326,7 +332,7 @@ fn extensions(facts: &Facts, report: &mut Report) {
         }
     }
     if fine {
-        let count = facts.extensions.len();
+        let count = loaded.len();
         report.ok(
             Area::Php,
             format!("{count} extensions, none with known problems"),
@@ -365,5 +371,68 @@ fn time_zone(facts: &Facts, report: &mut Report) {
             ),
             "set a name such as Europe/Vienna or UTC",
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::Level;
+    use super::*;
+
+    fn php(version: &str, binary: &str) -> PhpInfo {
+        PhpInfo {
+            php: version.into(),
+            zts: false,
+            opcache: true,
+            ini_file: None,
+            ini_scanned: None,
+            ini_files: Vec::new(),
+            binary: Some(binary.into()),
+            extensions: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_remote_hole_of_a_php_from_source_is_an_error() {
+        let found = |version, binary| {
+            let mut report = Report::default();
+            vulnerabilities(&php(version, binary), &mut report);
+            report.findings
+        };
+        let old = found("8.3.30", "/usr/local/bin/php");
+        assert_eq!(old.len(), 2, "{old:?}");
+        for (finding, id) in old.iter().zip(["CVE-2026-109618", "CVE-2026-6722"]) {
+            assert_eq!(finding.level, Level::Error);
+            assert!(finding.text.contains(id), "{}", finding.text);
+            assert_eq!(finding.advice.as_deref(), Some("upgrade PHP"));
+        }
+        assert_eq!(found("8.3.35", "/usr/local/bin/php").len(), 1);
+        assert_eq!(found("8.3.36", "/usr/local/bin/php"), []);
+        assert_eq!(found("8.3.30", "/usr/bin/php8.3"), []);
+    }
+
+    #[test]
+    fn each_extension_with_known_problems_is_a_warning() {
+        let found = |names: &[&str]| {
+            let loaded = names.iter().map(|name| ((*name).into(), "1".into()));
+            let mut report = Report::default();
+            extensions(&loaded.collect(), &mut report);
+            report.findings
+        };
+        for (name, reason) in TROUBLE {
+            let [finding] = &found(&["core", name, "pdo"])[..] else {
+                panic!("{name}: not one finding");
+            };
+            assert_eq!(finding.level, Level::Warning, "{name}");
+            assert_eq!(finding.text, format!("extension {name}: {reason}"));
+            assert!(finding.advice.is_some(), "{name}");
+        }
+        assert_eq!(found(&["xdebug", "grpc"]).len(), 2);
+        let [fine] = &found(&["core", "pdo"])[..] else {
+            panic!("not one finding");
+        };
+        assert_eq!(fine.level, Level::Ok);
+        assert_eq!(fine.text, "2 extensions, none with known problems");
     }
 }
