@@ -86,7 +86,7 @@ class Snapshot:
         for path in sorted(self._place.rglob("*"), reverse=True):
             pristine = self._copy / path.relative_to(self._place)
             if path.is_symlink() or not path.is_dir():
-                path.unlink()
+                path.unlink(missing_ok=True)  # A process that ends removes its database journal.
             elif not pristine.is_dir() or pristine.is_symlink():
                 path.rmdir()
         shutil.copytree(self._copy, self._place, symlinks=True, dirs_exist_ok=True)

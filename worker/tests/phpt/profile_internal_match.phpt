@@ -8,7 +8,7 @@ pcre.backtrack_limit=30000000
 function backtrack(): bool
 {
     $subject = str_repeat('a', 40);
-    return preg_match('/^(?:a|aa)+$/', "$subject!") === false;
+    return preg_match('/^(?:a|aa)+$/', "$subject!", $match) === false;
 }
 
 var_dump(backtrack());
