@@ -217,10 +217,12 @@ export function requests() {
 		{ label: "Worker", text: (request) => String(request.worker ?? "–"), by: (request) => request.worker ?? -1, number: true, wide: true },
 		{ label: "Client", text: (request) => request.remote, wide: true },
 		{ label: "Host", text: (request) => request.host, wide: true },
+		{ label: "Memory", text: (request) => (request.memory ? size(request.memory) : "–"), by: (request) => request.memory ?? -1, number: true },
 		{ label: "Request", text: (request) => `${request.method} ${request.uri}`, long: true },
+		{ label: "Route", text: (request) => request.route ?? "–", long: true },
 		{ label: "Does", text: doing, long: true, wide: true },
 		{ label: "ID", text: (request) => request.id, wide: true },
-	], { empty: "No request is in flight.", filter: true, sort: 0, down: true });
+	], { empty: "No request is in flight.", filter: true, sort: 0, down: true, stacked: true });
 	return {
 		element: card("Requests in flight", table.element),
 		update: (snapshot) => table.update(snapshot.requests),
