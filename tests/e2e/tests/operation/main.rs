@@ -6,6 +6,7 @@ mod admin;
 mod command_line;
 mod dashboard;
 mod dashboard_profile;
+mod dashboard_server;
 mod deployments;
 mod development;
 mod doctor;
