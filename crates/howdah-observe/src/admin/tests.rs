@@ -429,7 +429,7 @@ fn the_dashboard_is_served_with_a_strict_policy() {
             "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'",
             "x-content-type-options: nosniff",
             "x-frame-options: DENY",
-            "referrer-policy: no-referrer",
+            "referrer-policy: same-origin",
         ] {
             assert!(answer.contains(header), "{file}: {header}: {answer}");
         }
