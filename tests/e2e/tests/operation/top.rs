@@ -156,7 +156,7 @@ fn a_terminal_without_a_movable_cursor_gets_text() {
     terminal.wait("POOL  MODE     GEN  WORKERS");
     let text = terminal.text();
     assert!(!text.contains('\u{1b}'), "{text:?}");
-    process::kill(terminal.pid(), Signal::INT).expect("it runs");
+    process::kill(terminal.pid(), Signal::TERM).expect("it runs");
     terminal.wait("over");
 }
 
