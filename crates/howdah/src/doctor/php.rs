@@ -378,26 +378,13 @@ fn time_zone(facts: &Facts, report: &mut Report) {
 mod tests {
     use super::super::report::Level;
     use super::*;
-
-    fn php(version: &str, binary: &str) -> PhpInfo {
-        PhpInfo {
-            php: version.into(),
-            zts: false,
-            opcache: true,
-            ini_file: None,
-            ini_scanned: None,
-            ini_files: Vec::new(),
-            binary: Some(binary.into()),
-            extensions: Vec::new(),
-            warnings: Vec::new(),
-        }
-    }
+    use crate::php::vulnerabilities::tests::php;
 
     #[test]
     fn each_remote_hole_of_a_php_from_source_is_an_error() {
         let found = |version, binary| {
             let mut report = Report::default();
-            vulnerabilities(&php(version, binary), &mut report);
+            vulnerabilities(&php(version, Some(binary)), &mut report);
             report.findings
         };
         let old = found("8.3.30", "/usr/local/bin/php");

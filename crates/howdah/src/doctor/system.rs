@@ -38,7 +38,7 @@ pub(super) fn check(config: &Config, facts: Option<&Facts>, report: &mut Report)
     clock(&clocks, report);
 }
 
-/// `limit`: `None` if there is none.
+/// `limit`: `None` means unlimited.
 fn open_files(limit: Option<u64>, config: &Config, report: &mut Report) {
     let required = config.global.max_connections.unwrap_or(MAX_CONNECTIONS) as u64 + DESCRIPTORS;
     match limit {

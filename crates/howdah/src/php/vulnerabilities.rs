@@ -68,11 +68,12 @@ pub(crate) fn warn(php: &PhpInfo) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn ids(version: &str, binary: Option<&str>) -> usize {
-        of(&PhpInfo {
+    /// A PHP of this version.
+    pub(crate) fn php(version: &str, binary: Option<&str>) -> PhpInfo {
+        PhpInfo {
             php: version.into(),
             zts: false,
             opcache: true,
@@ -82,8 +83,11 @@ mod tests {
             binary: binary.map(Into::into),
             extensions: Vec::new(),
             warnings: Vec::new(),
-        })
-        .len()
+        }
+    }
+
+    fn ids(version: &str, binary: Option<&str>) -> usize {
+        of(&php(version, binary)).len()
     }
 
     #[test]
