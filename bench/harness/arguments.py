@@ -62,6 +62,15 @@ def common(
     parser.add_argument("--out", type=Path, help=out)
 
 
+def skip_missing(parser: argparse.ArgumentParser, what: str) -> None:
+    """Adds the option of `run` and `profiler` for what is not installed."""
+    parser.add_argument(
+        "--skip-missing",
+        action="store_true",
+        help=f"skip {what} that this machine lacks; the report gives the reasons",
+    )
+
+
 def against(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `run` and `all` for an earlier build."""
     parser.add_argument(
@@ -145,6 +154,7 @@ def profiler(command: argparse.ArgumentParser) -> None:
     command.add_argument("--rounds", type=positive, default=6, help="default 6")
     command.add_argument("--connections", type=positive, default=16, help="default 16")
     command.add_argument("--workers", type=positive, default=8, help="PHP processes (default 8)")
+    skip_missing(command, "cases")
     common(command, out="folder for a table, which shows what is missed (default: status 1 does)")
 
 
@@ -156,11 +166,7 @@ def measurement(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--case", type=names, help=f"comma-separated (default {','.join(DEFAULT_CASES)})"
     )
-    command.add_argument(
-        "--skip-missing",
-        action="store_true",
-        help="skip peers and cases that this machine lacks; the report gives the reasons",
-    )
+    skip_missing(command, "peers and cases")
     command.add_argument(
         "--connections",
         type=numbers,

@@ -44,13 +44,20 @@ OBSERVE = (
     "--rounds=6",
     "--rate=0",
 )
+PROFILING = (
+    "profiler",
+    "--skip-missing",
+    "--case=deep,symfony,codeigniter",
+    "--rounds=6",
+    "--duration=4",
+)
 MAIN = "main"
 PARTS = {
     MAIN: ("run",),
     "exit": ("run", *EXIT),
     "before": ("run", *BEFORE),
     "observe": ("run", *OBSERVE),
-    "profile": ("profiler", "--case=deep,symfony", "--rounds=4", "--duration=4"),
+    "profile": PROFILING,
     "replace": ("faults", "--fault=replace"),
 }
 # Folders of parts that are not runs, by their command.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from bench.harness import machine, phpini
 from bench.harness.cases import load_cases
+from bench.harness.choose import absent_cases, without
 from bench.harness.errors import BenchError
 from bench.harness.http_check import HOST, verify
 from bench.harness.load import run_wrk
@@ -244,7 +245,8 @@ def profiler(arguments: argparse.Namespace) -> int:
     """
     costs: list[Cost] = []
     failures: list[str] = []
-    for name in arguments.case:
+    absent = absent_cases(arguments.case) if arguments.skip_missing else {}
+    for name in without(arguments.case, absent):
         try:
             costs += measure_case(name, arguments)
         except BenchError as error:
@@ -260,6 +262,7 @@ def profiler(arguments: argparse.Namespace) -> int:
         "seen_least": SEEN_LEAST,
         "results": [{**asdict(cost), "good": cost.good} for cost in costs],
         "failures": failures,
+        "absent": [f"{case['title']}: {case['reason']}" for case in absent.values()],
     }
     arguments.out.mkdir(parents=True)
     (arguments.out / PROFILE).write_text(json.dumps(document, indent=2) + "\n")

@@ -50,5 +50,7 @@ def profile_lines(document: dict[str, Any]) -> list[str]:
     """Returns the section of a report in Markdown."""
     one = profile_table(document)
     lines = [f"## {one.heading}", "", one.about, "", *table(one.head, one.rows)]
-    failures = [f"- {failure}" for failure in document["failures"]]
-    return lines if not failures else [*lines, *failures, ""]
+    notes = [f"- {failure}" for failure in document["failures"]]
+    # Reports of earlier versions do not have it.
+    notes += [f"- not measured: {case}" for case in document.get("absent", [])]
+    return lines if not notes else [*lines, *notes, ""]

@@ -28,10 +28,13 @@ DEAR = Cost("Symfony page", 1000, 0.97, Spread(0.87, 0.83, 0.93, 4), None, 98.7)
 class ProfilerTest(unittest.TestCase):
     """Tests the path from the command line to the report."""
 
-    def measured(self, folder: Path | None, *outcomes: list[Cost] | BenchError) -> tuple[int, str]:
+    def measured(
+        self, folder: Path | None, *outcomes: list[Cost] | BenchError, skip: bool = False
+    ) -> tuple[int, str]:
         """Returns the status and the errors of a command with these outcomes of its cases."""
         out = [] if folder is None else ["--out", str(folder)]
-        arguments = parser().parse_args(["profiler", "--case", "deep,symfony", *out])
+        more = ["--skip-missing"] if skip else []
+        arguments = parser().parse_args(["profiler", "--case", "deep,symfony", *more, *out])
         with (
             mock.patch.object(command, "measure_case", side_effect=outcomes),
             mock.patch("sys.stderr", new_callable=io.StringIO) as said,
@@ -50,7 +53,18 @@ class ProfilerTest(unittest.TestCase):
             self.assertEqual((status, said), (1, "error: symfony: no Composer\n"))
             found: dict[str, Any] = json.loads((folder / "some" / PROFILE).read_text())
         self.assertEqual(found["failures"], ["symfony: no Composer"])
+        self.assertEqual(found["absent"], [])
         self.assertEqual([one["title"] for one in found["results"]], ["Hello"])
+
+    def test_a_case_that_cannot_be_measured_is_named(self) -> None:
+        absent = {"symfony": {"title": "Symfony page", "reason": "no Composer"}}
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch) / "whole"
+            recorded(folder, three_rounds())
+            with mock.patch.object(command, "absent_cases", return_value=absent):
+                status, said = self.measured(folder / "profile", [CHEAP], skip=True)
+            self.assertEqual((status, said), (0, "left out: symfony: no Composer\n"))
+            self.assertIn("- not measured: Symfony page: no Composer", markdown_report(load_run(folder)))
 
     def test_the_table_is_in_each_report_and_in_what_is_published(self) -> None:
         lines = [
