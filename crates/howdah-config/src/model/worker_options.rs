@@ -240,7 +240,7 @@ worker_options! {
         syntax: "detect_leaks [sample NUMBER] [{ allow PATTERN… }]",
         default: "`off`",
         differs: NOT_THERE,
-        example: "detect_leaks sample 100 {\n\tallow App\\Cache::*\n}",
+        example: "detect_leaks sample 500 {\n\tallow App\\Cache::*\n}",
         is_flag: true,
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn read(cx: &mut Context, call: &Call<'_>) -> Result<LeakDetection, E
                 bad_value(
                     &number.position,
                     format!("`{}` is not a number of requests", number.text),
-                    "write for example `detect_leaks sample 100`",
+                    "write for example `detect_leaks sample 500`",
                 )
             })?;
         }

@@ -490,7 +490,7 @@ fn workers_are_checked() {
         ),
         (
             "worker a.php {\ndetect_leaks sample 0\n}",
-            "4:21: `0` is not a number of requests; write for example `detect_leaks sample 100`",
+            "4:21: `0` is not a number of requests; write for example `detect_leaks sample 500`",
         ),
         (
             "worker a.php {\ndetect_leaks often\n}",
