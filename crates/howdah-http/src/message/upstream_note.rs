@@ -1,6 +1,7 @@
 //! The upstream of a request, for placeholders.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use howdah_config::model::UpstreamPart;
@@ -12,7 +13,7 @@ use super::duration::{precise_duration, push_milliseconds};
 #[derive(Debug)]
 pub(crate) struct UpstreamNote {
     /// Its address as configured, or of this request.
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     /// Its other requests in flight.
     pub(crate) requests: usize,
     pub(crate) max_requests: Option<usize>,
@@ -90,7 +91,7 @@ mod tests {
 
     fn parts(name: &str, latency: Option<Duration>, is_over: bool) -> String {
         let note = UpstreamNote {
-            name: name.to_owned(),
+            name: name.into(),
             requests: 3,
             max_requests: None,
             fails: 1,

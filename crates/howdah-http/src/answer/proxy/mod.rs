@@ -108,6 +108,15 @@ struct Destination<'n> {
     key: ConnectionKey,
 }
 
+/// The client of a request, for its attempts.
+#[derive(Clone, Copy)]
+struct ClientLink<'a> {
+    /// Where interim responses go.
+    interim: Interim<'a>,
+    /// Released once the request was sent.
+    hold: Option<&'a DisconnectGuard>,
+}
+
 /// The connections that a request may use.
 struct ConnectionKey {
     /// By which the connector finds the address.
@@ -216,15 +225,16 @@ impl Upstreams {
     /// the upstream cannot have received it, or if it changes nothing.
     async fn send(
         &self,
-        (index, note): (usize, &UpstreamNote),
+        index: usize,
+        note: &UpstreamNote,
         job: &ProxyJob,
         source: &Source,
-        client: (Interim<'_>, Option<&DisconnectGuard>),
+        client: ClientLink<'_>,
     ) -> Result<Response<Incoming>, Failure> {
-        let destination = self.destination((index, note), job)?;
+        let destination = self.destination(index, note, job)?;
         let attempt = async |pool| match &self.http2 {
             Some(http2) => {
-                self.attempt_http2(http2, &destination, (job, source), client.1)
+                self.attempt_http2(http2, &destination, (job, source), client.hold)
                     .await
             }
             None => {
@@ -254,7 +264,7 @@ impl Upstreams {
         client: &Client<Connector, Upload>,
         destination: &Destination<'_>,
         (job, source): (&ProxyJob, &Source),
-        (interim, mut hold): (Interim<'_>, Option<&DisconnectGuard>),
+        ClientLink { interim, mut hold }: ClientLink<'_>,
     ) -> Result<Response<Incoming>, Failure> {
         let start = Instant::now();
         let mut request = self.upstream_request(destination, job, source)?;
@@ -307,7 +317,8 @@ impl Upstreams {
     /// Where the connector connects to for the upstream of this number.
     fn destination<'n>(
         &self,
-        (index, note): (usize, &'n UpstreamNote),
+        index: usize,
+        note: &'n UpstreamNote,
         job: &ProxyJob,
     ) -> Result<Destination<'n>, Failure> {
         let Some(text) = job.address(index) else {
@@ -427,7 +438,10 @@ pub(crate) async fn send(
         job.addresses = Box::default();
     }
     let upstreams = &job.upstreams;
-    let hold = hold.filter(|_| !upstreams.outlasts_client);
+    let client = ClientLink {
+        interim,
+        hold: hold.filter(|_| !upstreams.outlasts_client),
+    };
     upstreams.checks.start(upstreams);
     let source = Source::new(body, limits);
     if let Some(error) = source.check_size() {
@@ -439,8 +453,8 @@ pub(crate) async fn send(
     loop {
         let (refusal, may_retry) = if let Some(active) = attempts.begin() {
             let (index, start) = (active.index(), Instant::now());
-            let note = last.insert(active.note(job.name(index), attempts.progress()));
-            let sent = upstreams.send((index, note), &job, &source, (interim, hold));
+            let note = last.insert(active.note(job.address(index), attempts.progress()));
+            let sent = upstreams.send(index, note, &job, &source, client);
             match sent.await {
                 Ok(response) => {
                     let latency = source.latency(start);

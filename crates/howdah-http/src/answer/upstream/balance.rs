@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use howdah_config::model::{Balance, Policy, StatusRange};
 use http::{HeaderValue, StatusCode};
 
-use super::state::{ActiveRequest, DirectiveState, UpstreamState, hash};
+use super::state::{ActiveRequest, DirectiveState, Progress, UpstreamState, hash};
 use crate::clock::{self, milliseconds};
 
 /// What the choice of an upstream depends on, besides the upstreams.
@@ -163,9 +163,11 @@ impl Attempts<'_> {
         }
     }
 
-    /// When the first attempt began, and how many have ended.
-    pub(crate) fn progress(&self) -> (Instant, u32) {
-        (self.start, self.count)
+    pub(crate) fn progress(&self) -> Progress {
+        Progress {
+            begin: self.start,
+            retries: self.count,
+        }
     }
 
     /// Whether another attempt is allowed after a failed one.

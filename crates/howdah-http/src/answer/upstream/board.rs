@@ -31,7 +31,7 @@ pub fn upstreams() -> Vec<UpstreamStatus> {
             let shared = &upstream.shared;
             let key = (&*shared.address, shared.handler);
             let status = found.entry(key).or_insert_with(|| UpstreamStatus {
-                address: shared.address.clone(),
+                address: shared.address.to_string(),
                 handler: shared.handler,
                 is_healthy: true,
                 in_flight: 0,
@@ -61,7 +61,7 @@ mod tests {
     fn statuses(host: &str) -> Vec<UpstreamStatus> {
         let address = format!("{host}:1");
         let all = upstreams().into_iter();
-        all.filter(|own| own.address == address).collect()
+        all.filter(|own| *own.address == *address).collect()
     }
 
     #[test]

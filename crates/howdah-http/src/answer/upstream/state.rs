@@ -79,11 +79,11 @@ impl UpstreamStates {
         let mut shared = lock(&self.shared);
         shared.retain(|other| other.strong_count() > 0);
         let mut known = shared.iter().filter_map(Weak::upgrade);
-        if let Some(known) = known.find(|own| own.address == address && own.handler == handler) {
+        if let Some(known) = known.find(|own| *own.address == *address && own.handler == handler) {
             return known;
         }
         let own = Arc::new(SharedUpstream {
-            address,
+            address: address.into(),
             handler,
             in_flight: AtomicUsize::new(0),
             failures: AtomicU64::new(0),
@@ -133,7 +133,7 @@ impl StateCursor {
 #[derive(Debug)]
 pub(super) struct SharedUpstream {
     /// The address as configured.
-    pub(super) address: String,
+    pub(super) address: Arc<str>,
     /// Name of the directive.
     pub(super) handler: &'static str,
     in_flight: AtomicUsize,
@@ -298,6 +298,15 @@ impl UpstreamState {
     }
 }
 
+/// How far the attempts of a request are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// The start of the first attempt.
+    pub(crate) begin: Instant,
+    /// Attempts that have ended.
+    pub(crate) retries: u32,
+}
+
 /// Counts a request as long as it is in flight.
 #[derive(Debug)]
 pub(crate) struct ActiveRequest {
@@ -318,16 +327,16 @@ impl ActiveRequest {
         })
     }
 
-    /// The upstream for placeholders, by this name.
-    pub(crate) fn note(&self, name: &str, (begin, retries): (Instant, u32)) -> UpstreamNote {
+    /// The upstream for placeholders. `address`: that of this request, if it is not the configured one.
+    pub(crate) fn note(&self, address: Option<&str>, progress: Progress) -> UpstreamNote {
         let shared = &self.state.upstreams[self.index].shared;
         UpstreamNote {
-            name: name.to_owned(),
+            name: address.map_or_else(|| Arc::clone(&shared.address), Arc::from),
             requests: shared.in_flight().saturating_sub(1),
             max_requests: self.state.limits.max_requests,
             fails: shared.recent_failures(),
-            retries,
-            begin,
+            retries: progress.retries,
+            begin: progress.begin,
             start: Instant::now(),
             latency: None,
         }
