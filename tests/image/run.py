@@ -4,6 +4,7 @@ would run it. For machines without Docker, so root is needed:
 
     tests/image/run.py --packages target/deb     # the last stage, with packages that `make deb` has built
     tests/image/run.py --from-source             # all stages
+    tests/image/run.py --build-arg DEBIAN=trixie --build-arg PHP=8.4 --packages FOLDER
 
 `--from-source` compiles without optimisation, which takes minutes less. `--offline` lends the first stage the Rust and
 the crates of this machine, for which it otherwise needs a network. Networks, limits and the file system of a container
@@ -334,6 +335,14 @@ def build_packages(work: Path, arguments: Mapping[str, str], stages: list[Stage]
     return target
 
 
+def build_argument(text: str) -> tuple[str, str]:
+    """Parses NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(f"{text}: write NAME=VALUE")
+    return name, value
+
+
 def main() -> None:
     """Creates the roots and runs all of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -341,10 +350,17 @@ def main() -> None:
     parser.add_argument("--from-source", action="store_true", help="build the packages as the Dockerfile does")
     parser.add_argument("--offline", action="store_true", help="with the Rust and the crates of this machine")
     parser.add_argument("--work", type=Path, default=Path("/var/tmp/howdah-image"), help="where roots are made, 6 GB")
+    parser.add_argument(
+        "--build-arg", type=build_argument, action="append", default=[], metavar="NAME=VALUE", help="as of docker build"
+    )
     options = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("root is needed: chroot and mount")
     arguments, stages = parse(DOCKERFILE)
+    for name, value in options.build_arg:
+        if name not in arguments:
+            sys.exit(f"--build-arg {name}: the Dockerfile has no such argument, only {', '.join(arguments)}")
+        arguments[name] = value
     packages: Path = options.packages.resolve()
     if options.from_source:
         packages = build_packages(options.work, arguments, stages[:-1], options.offline)
