@@ -58,7 +58,7 @@ pub use challenge::{HttpProofs, SharedProofs};
 pub use check::check;
 pub use client_certificate::ClientCertificate;
 pub use error::TlsError;
-pub use slot::Expiries;
+pub use slot::{Expiries, Validity};
 pub use storage::default_root as default_storage;
 pub use tls::{Tls, authority_root};
 pub use upstream::upstream_config;

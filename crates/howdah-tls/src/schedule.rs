@@ -25,6 +25,8 @@ const OCSP_SOON: Duration = Duration::from_secs(10);
 const OCSP_LATEST: Duration = Duration::from_secs(7 * 24 * HOUR);
 /// Shortest pause after a rate limit of an authority, whatever it requests.
 pub(crate) const RATE_LIMITED_MIN: Duration = Duration::from_secs(HOUR);
+/// Longest time before the end of a certificate at which its renewal is overdue: files of a long life are replaced late.
+const OVERDUE_MAX: Duration = Duration::from_secs(14 * 24 * HOUR);
 /// The longest one.
 pub(crate) const RATE_LIMITED_MAX: Duration = Duration::from_secs(24 * HOUR);
 
@@ -32,6 +34,14 @@ pub(crate) const RATE_LIMITED_MAX: Duration = Duration::from_secs(24 * HOUR);
 pub(crate) fn renew_at(not_before: SystemTime, not_after: SystemTime) -> SystemTime {
     let life = not_after.duration_since(not_before).unwrap_or_default();
     not_before + life / 3 * 2
+}
+
+/// The time by which a renewal should have succeeded: an eighth of the life before its end. Even an authority that
+/// advises a late renewal leaves a sixth, and failed attempts have been repeated by then.
+pub(crate) fn renewal_deadline(not_before: SystemTime, not_after: SystemTime) -> SystemTime {
+    let life = not_after.duration_since(not_before).unwrap_or_default();
+    let left = (life / 8).min(OVERDUE_MAX);
+    not_after.checked_sub(left).unwrap_or(not_after)
 }
 
 /// How long to wait after so many consecutive failures, but at least `least`. `spread`, from 0 to 1, lengthens it by up
@@ -90,6 +100,25 @@ mod tests {
         assert_eq!(renew_at(day(100), day(106)), day(104));
         // An invalid one is renewed immediately.
         assert_eq!(renew_at(day(100), day(90)), day(100));
+    }
+
+    #[test]
+    fn a_renewal_is_overdue_well_after_it_was_due() {
+        let hours = |hours: u64| UNIX_EPOCH + Duration::from_secs(hours * HOUR);
+        // Lives of half a day, a week, 90 days and a year: how long before the end.
+        for (life, before) in [
+            (12, 1.5),
+            (7 * 24, 21.0),
+            (90 * 24, 270.0),
+            (365 * 24, 336.0),
+        ] {
+            let (from, until) = (hours(100), hours(100 + life));
+            let deadline = renewal_deadline(from, until);
+            let left = until.duration_since(deadline).expect("earlier");
+            assert_eq!(left, Duration::from_secs(3600).mul_f64(before), "{life}");
+            assert!(deadline > renew_at(from, until));
+        }
+        assert_eq!(renewal_deadline(hours(100), hours(90)), hours(90));
     }
 
     #[test]

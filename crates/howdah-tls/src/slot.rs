@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::UNIX_EPOCH;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwapOption;
 use rustls::server::{ClientHello, ResolvesServerCert};
@@ -11,12 +11,12 @@ use rustls::sign::CertifiedKey;
 use tokio::sync::Notify;
 
 use crate::certificate::Certificate;
+use crate::schedule;
 
 /// The current certificate of a name.
 pub(crate) struct Slot {
     current: ArcSwapOption<CertifiedKey>,
-    /// Seconds since 1970; 0: not set.
-    until: AtomicU64,
+    validity: ArcSwapOption<Validity>,
     /// Notifies the stapling task.
     changed: Notify,
     /// Its authority has revoked it, and the renewal has not started.
@@ -28,7 +28,7 @@ impl Slot {
     pub(crate) fn empty() -> Arc<Self> {
         Arc::new(Self {
             current: ArcSwapOption::empty(),
-            until: AtomicU64::new(0),
+            validity: ArcSwapOption::empty(),
             changed: Notify::new(),
             revoked: AtomicBool::new(false),
         })
@@ -36,9 +36,8 @@ impl Slot {
 
     pub(crate) fn set(&self, certificate: &Certificate) {
         self.current.store(Some(Arc::clone(&certificate.key)));
-        let until = certificate.not_after.duration_since(UNIX_EPOCH);
-        self.until
-            .store(until.unwrap_or_default().as_secs(), Relaxed);
+        self.validity
+            .store(Some(Arc::new(Validity::of(certificate))));
         self.revoked.store(false, Relaxed);
         self.changed.notify_one();
     }
@@ -80,7 +79,7 @@ impl std::fmt::Debug for Slot {
         let filled = self.current.load().is_some();
         f.debug_struct("Slot")
             .field("filled", &filled)
-            .field("until", &self.until)
+            .field("validity", &self.validity.load())
             .finish_non_exhaustive()
     }
 }
@@ -88,6 +87,32 @@ impl std::fmt::Debug for Slot {
 impl ResolvesServerCert for Slot {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         self.get()
+    }
+}
+
+/// The life of a certificate, in seconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Validity {
+    /// Its start.
+    pub from: u64,
+    /// Its end.
+    pub until: u64,
+    /// The time by which it should have been renewed.
+    pub renewal_deadline: u64,
+}
+
+impl Validity {
+    fn of(certificate: &Certificate) -> Self {
+        let seconds = |time: SystemTime| {
+            let time = time.duration_since(UNIX_EPOCH);
+            time.unwrap_or_default().as_secs()
+        };
+        let (from, until) = (certificate.not_before, certificate.not_after);
+        Self {
+            from: seconds(from),
+            until: seconds(until),
+            renewal_deadline: seconds(schedule::renewal_deadline(from, until)),
+        }
     }
 }
 
@@ -100,18 +125,19 @@ impl Expiries {
         Self(slots.into_iter().collect())
     }
 
-    /// Hosts, `*` for all that are not named, each with the time in seconds since 1970 when its certificate expires: of
-    /// several the first one. Hosts without a certificate are left out.
-    pub fn all(&self) -> Vec<(String, u64)> {
-        let mut all: BTreeMap<&str, u64> = BTreeMap::new();
+    /// Hosts, `*` for all that are not named, each with the validity of its certificate: of several the one that
+    /// expires first. Hosts without a certificate are left out.
+    pub fn all(&self) -> Vec<(String, Validity)> {
+        let mut all: BTreeMap<&str, Validity> = BTreeMap::new();
         for (host, slot) in &*self.0 {
-            let until = slot.until.load(Relaxed);
-            if until > 0 {
-                let known = all.entry(host).or_insert(until);
-                *known = until.min(*known);
+            if let Some(own) = slot.validity.load().as_deref() {
+                let known = all.entry(host).or_insert(*own);
+                if own.until < known.until {
+                    *known = *own;
+                }
             }
         }
         let all = all.into_iter();
-        all.map(|(host, until)| (host.to_owned(), until)).collect()
+        all.map(|(host, own)| (host.to_owned(), own)).collect()
     }
 }

@@ -24,7 +24,9 @@ mod writer;
 
 pub use front::{BOUNDS, Handshake, Measures, OTHER_HOST, Phase, Protocol, Shard};
 pub use opcache::{OpcacheCounts, Preload};
-pub use page::{ConfigReloads, Connections, FRONT, HubCounts, Page, Pool, Worker, WorkerState};
+pub use page::{
+    CertificateTimes, ConfigReloads, Connections, FRONT, HubCounts, Page, Pool, Worker, WorkerState,
+};
 pub use process::Process;
 pub use routes::{RouteObservation, Routes};
 

@@ -25,8 +25,8 @@ pub struct Page {
     pub connections: Connections,
     /// TLS handshakes since the start, in the order of [`Handshake`](super::Handshake).
     pub handshakes: [u64; 3],
-    /// Hosts with HTTPS that have a certificate, and its expiry in seconds since 1970.
-    pub certificates: Vec<(String, u64)>,
+    /// Hosts with HTTPS that have a certificate.
+    pub certificates: Vec<(String, CertificateTimes)>,
     /// Upstreams, and whether they get requests.
     pub upstreams: Vec<(String, bool)>,
     /// Requests whose response has not ended.
@@ -47,6 +47,15 @@ pub struct Page {
     pub opcache: Option<OpcacheCounts>,
     /// The front's process.
     pub process: Process,
+}
+
+/// Times of a certificate, in seconds since 1970.
+#[derive(Debug, Clone, Copy)]
+pub struct CertificateTimes {
+    /// Its expiry.
+    pub until: u64,
+    /// The time by which it should have been renewed.
+    pub renewal_deadline: u64,
 }
 
 /// Reloads of the configuration.

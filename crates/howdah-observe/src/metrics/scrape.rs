@@ -13,7 +13,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::front::{METHODS, Measures, PHASES, PROTOCOLS, STATUSES};
-use super::page::{FRONT, HubCounts, Page};
+use super::page::{CertificateTimes, FRONT, HubCounts, Page};
 use super::process::Process;
 use super::writer::{Writer, histogram};
 use super::{caddy, frankenphp, opcache, workers};
@@ -65,11 +65,19 @@ fn tls(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
             (vec![("version", version), ("result", result)], count)
         }),
     )?;
-    let certificates = page.certificates.iter();
+    let certificates = |time: fn(&CertificateTimes) -> u64| {
+        let hosts = page.certificates.iter();
+        hosts.map(move |(host, own)| (vec![("host", host.as_str())], time(own)))
+    };
     writer.gauges(
         "howdah_tls_certificate_expiry_timestamp_seconds",
         "Expiry of the certificate that is served for a host, in seconds since 1970.",
-        certificates.map(|(host, until)| (vec![("host", host.as_str())], *until)),
+        certificates(|own| own.until),
+    )?;
+    writer.gauges(
+        "howdah_tls_certificate_renewal_deadline_timestamp_seconds",
+        "Time by which the certificate that is served for a host should have been renewed, in seconds since 1970.",
+        certificates(|own| own.renewal_deadline),
     )
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use http::Method;
 
 use super::{
-    Connections, FRONT, HubCounts, Measures, OPENMETRICS, PLAIN, Page, Phase, Pool, Preload,
-    Process, RouteObservation, Worker, WorkerState, for_client,
+    CertificateTimes, Connections, FRONT, HubCounts, Measures, OPENMETRICS, PLAIN, Page, Phase,
+    Pool, Preload, Process, RouteObservation, Worker, WorkerState, for_client,
 };
 use crate::trace::{TraceContext, TraceId};
 
@@ -96,7 +96,13 @@ fn page() -> Page {
             accepted: [30, 10, 0],
         },
         handshakes: [4, 50, 6],
-        certificates: vec![("*.a.test".into(), 1_800_000_000)],
+        certificates: vec![(
+            "*.a.test".into(),
+            CertificateTimes {
+                until: 1_800_000_000,
+                renewal_deadline: 1_799_000_000,
+            },
+        )],
         in_flight: 2,
         upstreams: vec![("10.0.0.1:80".into(), true), ("10.0.0.2:80".into(), false)],
         measures: Some(Arc::new(measures)),
@@ -200,6 +206,10 @@ fn tls_is_shown_where_there_is_some() {
     has(
         &text,
         r#"howdah_tls_certificate_expiry_timestamp_seconds{host="*.a.test"} 1800000000"#,
+    );
+    has(
+        &text,
+        r#"howdah_tls_certificate_renewal_deadline_timestamp_seconds{host="*.a.test"} 1799000000"#,
     );
     let plain = Page {
         handshakes: [0; 3],

@@ -12,8 +12,8 @@ use howdah_mercure::Hub;
 use howdah_observe::access::Losses;
 use howdah_observe::log;
 use howdah_observe::metrics::{
-    ConfigReloads, HubCounts, OpcacheCounts, Page, Pool, Preload, Process, Worker, WorkerState,
-    for_client,
+    CertificateTimes, ConfigReloads, HubCounts, OpcacheCounts, Page, Pool, Preload, Process,
+    Worker, WorkerState, for_client,
 };
 use howdah_pool::{Opcache, PoolStatus, PreloadStatus, RequestLook, Target, Verdict, WorkerStatus};
 use howdah_tls::Expiries;
@@ -115,7 +115,7 @@ impl ServerState {
             version: env!("CARGO_PKG_VERSION").into(),
             connections: self.stats.protocols(),
             handshakes: self.stats.handshakes(),
-            certificates: self.read().expiries.all(),
+            certificates: self.certificate_times(),
             in_flight: self.stats.in_flight() as u64,
             upstreams: upstreams_of_proxies(),
             measures: self.counted.measures().cloned(),
@@ -142,6 +142,18 @@ impl ServerState {
         page.render()
     }
 
+    fn certificate_times(&self) -> Vec<(String, CertificateTimes)> {
+        let all = self.read().expiries.all().into_iter();
+        let times = all.map(|(host, own)| {
+            let times = CertificateTimes {
+                until: own.until,
+                renewal_deadline: own.renewal_deadline,
+            };
+            (host, times)
+        });
+        times.collect()
+    }
+
     /// Whether requests are counted and timed.
     pub(crate) fn counts_requests(&self) -> bool {
         self.counted.measures().is_some()
@@ -164,7 +176,11 @@ impl ServerState {
         shown["now_ms"] = (now.unwrap_or_default().as_millis() as u64).into();
         let certificates = self.read().expiries.all().into_iter();
         shown["certificates"] = certificates
-            .map(|(host, until)| json!({"host": host, "until": until}))
+            .map(|(host, own)| {
+                json!({
+                    "host": host, "from": own.from, "until": own.until, "renewal_deadline": own.renewal_deadline,
+                })
+            })
             .collect();
         let upstreams = howdah_http::upstreams().into_iter();
         shown["upstreams"] = upstreams

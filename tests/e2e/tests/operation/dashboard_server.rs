@@ -134,6 +134,8 @@ const PANELS: [(&str, &[&str]); 4] = [
             "/^[1-9]/.test(fact('Hits'))",
             "/^[\\d.]+ MiB used, /.test(fact('Memory'))",
             "cell('Certificates', 'shop.example', 'Expires in').match(/^(\\d+)h /)[1] > 0",
+            // It is valid for less than a day, and was issued a moment ago.
+            "!document.querySelector('td[data-label=\"Expires in\"]').classList.contains('bad')",
             "cell('Upstreams', '127.0.0.1:9', 'State') === 'unhealthy'",
             "cell('Upstreams', '127.0.0.1:9', 'Failures') === '1'",
             "/^[12] of 4$/.test(cell('Coroutines', 'app', 'Requests in hand'))",

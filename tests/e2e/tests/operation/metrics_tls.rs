@@ -60,6 +60,10 @@ fn handshakes_and_certificates() {
         assert!(page().contains(&line), "{line}: {}", page());
     };
     ends(UNTIL);
+    // Two weeks earlier.
+    let deadline =
+        r#"howdah_tls_certificate_renewal_deadline_timestamp_seconds{host="localhost"} 2050099200"#;
+    assert!(page().contains(deadline), "{}", page());
     let file = server.temp_dir().with_file_name("Caddyfile");
     std::fs::write(file, text(&issue("b", 2036))).expect("written");
     admin.post("/reload").assert_status(200);

@@ -412,6 +412,9 @@ export function log() {
 /** @param {[string, string|Node][]} rows */
 const facts = (rows) => h("dl", {}, ...rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 
+/** How long a certificate is valid, and whether it should have been renewed. @param {any} certificate */
+const expiry = ({ left, overdue }) => (left > 0 ? `${time(left)}${overdue ? ", renewal overdue" : ""}` : "expired");
+
 /** @returns {View} */
 export function server() {
 	const opcache = h("div");
@@ -440,7 +443,7 @@ export function server() {
 	], { empty: "No process has crashed.", sort: 1, down: true });
 	const certificates = new Table([
 		{ label: "Host", text: (certificate) => certificate.host },
-		{ label: "Expires in", text: (certificate) => (certificate.left > 0 ? time(certificate.left) : "expired"), by: (certificate) => certificate.left, number: true, kind: (certificate) => (certificate.left < 7 * 86_400_000 ? "bad" : null) },
+		{ label: "Expires in", text: expiry, by: (certificate) => certificate.left, number: true, kind: (certificate) => (certificate.overdue ? "bad" : null) },
 		{ label: "On", text: (certificate) => new Date(certificate.until * 1000).toISOString().slice(0, 10), wide: true },
 	], { empty: "No host has a certificate.", sort: 1 });
 	const upstreams = new Table([
@@ -475,7 +478,11 @@ export function server() {
 			refused.update(all);
 			coroutines.update(all.filter((pool) => pool.concurrency > 1));
 			crashes.update(all.flatMap((pool) => pool.crashes));
-			certificates.update(activity.certificates.map((/** @type {any} */ certificate) => ({ ...certificate, left: certificate.until * 1000 - activity.now_ms })));
+			certificates.update(activity.certificates.map((/** @type {any} */ certificate) => ({
+				...certificate,
+				left: certificate.until * 1000 - activity.now_ms,
+				overdue: certificate.renewal_deadline * 1000 <= activity.now_ms,
+			})));
 			upstreams.update(activity.upstreams ?? []);
 		},
 	};

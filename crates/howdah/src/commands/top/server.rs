@@ -15,9 +15,6 @@ const COLUMNS: &[Column] = &[
     column("NUMBERS", Text, 2),
 ];
 
-/// A certificate that expires sooner should have been renewed.
-const RENEWAL_MS: u64 = 7 * 86_400_000;
-
 pub(super) fn table(snapshot: &Snapshot) -> Table {
     let activity = &snapshot.activity;
     let crashes = snapshot.status.pools.iter().flat_map(|pool| &pool.crashes);
@@ -75,11 +72,14 @@ fn upstream(own: &Upstream) -> Row {
 }
 
 fn certificate(own: &Certificate, now_ms: u64) -> Row {
-    let left = (own.until * 1000).saturating_sub(now_ms);
+    let left = own.until.saturating_mul(1000).saturating_sub(now_ms);
     let state = match left {
         0 => "expired".to_owned(),
         left => format!("{} left", time(left)),
     };
-    let color = (left < RENEWAL_MS).then_some(Color::Red);
-    row("certificate", &own.host, (state, color), String::new())
+    let deadline = own.renewal_deadline.unwrap_or(own.until);
+    let is_overdue = deadline.saturating_mul(1000) <= now_ms;
+    let color = is_overdue.then_some(Color::Red);
+    let note = if is_overdue { "renewal overdue" } else { "" };
+    row("certificate", &own.host, (state, color), note.to_owned())
 }

@@ -180,6 +180,9 @@ pub(super) struct Certificate {
     pub(super) host: String,
     /// Expiry, in seconds since 1970.
     pub(super) until: u64,
+    /// The time by which it should have been renewed; an older server does not report it.
+    #[serde(default)]
+    pub(super) renewal_deadline: Option<u64>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

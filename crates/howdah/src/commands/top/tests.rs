@@ -66,7 +66,13 @@ fn snapshot() -> Value {
             "seconds": seconds,
             "now_ms": 1_000_000_000_000_u64,
             "configuration": {"last_successful": true, "last_success": 1},
-            "certificates": [{"host": "a.test", "until": 1_001_728_000}, {"host": "b.test", "until": 1}],
+            "certificates": [
+                {"host": "a.test", "until": 1_001_728_000, "renewal_deadline": 1_001_000_000},
+                {"host": "b.test", "until": 1, "renewal_deadline": 1},
+                // Of the internal authority: hours are enough.
+                {"host": "c.test", "until": 1_000_014_400, "renewal_deadline": 1_000_007_200},
+                {"host": "d.test", "until": 1_000_604_800, "renewal_deadline": 1_000_000_000},
+            ],
             "upstreams": [{"address": "127.0.0.1:9000", "handler": "php_fastcgi", "healthy": false, "in_flight": 2, "failures": 7}],
             "latency": {"requests": 70, "p50_us": 900, "p95_us": 12_300, "p99_us": 450_000,
                         "bounds_us": [1000, 100_000], "counts": [50, 19, 1]},
@@ -223,6 +229,29 @@ fn every_tab_shows_its_subject() {
     assert_eq!(app.tab, Tab::Overview);
     press(&mut app, KeyCode::BackTab);
     assert_eq!(app.tab, Tab::Server);
+}
+
+#[test]
+fn a_certificate_is_judged_by_its_deadline() {
+    let mut app = app();
+    type_in(&mut app, "8");
+    let lines = screen(&app, (80, 24));
+    let line = |host: &str| {
+        let found = lines.iter().find(|line| line.contains(host));
+        found.map(|line| {
+            line.split_whitespace()
+                .skip(2)
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+    };
+    assert_eq!(line("a.test").as_deref(), Some("20d00h left"));
+    assert_eq!(line("b.test").as_deref(), Some("expired renewal overdue"));
+    assert_eq!(line("c.test").as_deref(), Some("4h00m left"));
+    assert_eq!(
+        line("d.test").as_deref(),
+        Some("7d00h left renewal overdue")
+    );
 }
 
 #[test]
