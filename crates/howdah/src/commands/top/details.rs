@@ -67,6 +67,13 @@ pub(super) fn request(request: &Request) -> Vec<String> {
             time(request.age_ms)
         ),
     ];
+    let route = request.route.as_deref();
+    let route = route.map(|route| format!("route {}", printable(route)));
+    let memory = request.memory.map(|own| format!("memory {}", size(own)));
+    let known: Vec<String> = route.into_iter().chain(memory).collect();
+    if !known.is_empty() {
+        lines.push(known.join(", "));
+    }
     lines.extend(doing(request));
     lines
 }

@@ -139,9 +139,13 @@ pub(super) struct Request {
     pub(super) client: ClientState,
     pub(super) age_ms: u64,
     pub(super) phase: String,
+    #[serde(default)]
+    pub(super) route: Option<String>,
     pub(super) pool: Option<String>,
     pub(super) worker: Option<u16>,
-    /// Only if details were requested, as in `top`.
+    /// That PHP's allocator uses; this and the rest only if details were requested, as in `top`.
+    #[serde(default)]
+    pub(super) memory: Option<u64>,
     #[serde(default)]
     pub(super) wait: Option<Wait>,
     /// The innermost function and the first place in PHP code.

@@ -162,11 +162,13 @@ fn workers(snapshot: &Snapshot) -> Table {
 const REQUESTS: &[Column] = &[
     column("AGE", Number, 0),
     column("PHASE", Text, 0),
-    column("POOL", Text, 2),
-    column("WORKER", Number, 2),
-    column("CLIENT", Text, 3),
-    column("HOST", Text, 4),
+    column("POOL", Text, 4),
+    column("WORKER", Number, 4),
+    column("CLIENT", Text, 5),
+    column("HOST", Text, 6),
+    column("MEMORY", Number, 2),
     column("REQUEST", Long, 0),
+    column("ROUTE", Long, 3),
     column("DOES", Long, 1),
 ];
 
@@ -183,7 +185,9 @@ fn requests(snapshot: &Snapshot) -> Table {
                 worker.map_or(Cell::number(0, "-"), |worker| Cell::count(worker.into())),
                 Cell::text(printable(&request.remote)),
                 Cell::text(printable(&request.host)),
+                (request.memory).map_or(Cell::number(0, "-"), |own| Cell::number(own, size(own))),
                 Cell::text(target(request)),
+                Cell::text(request.route.as_deref().map_or_else(dash, printable)),
                 Cell::text(details::doing(request).join(": ")),
             ],
             details: details::request(request),

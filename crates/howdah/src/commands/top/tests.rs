@@ -58,6 +58,7 @@ fn snapshot() -> Value {
         "requests": [
             {"id": "2a", "method": "GET", "host": "a", "uri": "/slow?<script>\u{1b}[31m", "remote": "[::1]:9", "client": "disconnected",
              "age_ms": 1500, "phase": "php", "pool": "app", "worker": 1, "top": "flock() in f() /a.php:3",
+             "route": "GET /slow", "memory": 3_145_728,
              "wait": {"kind": "lock", "text": "waiting for a lock on descriptor 8: file /tmp/x"}},
             {"id": "2c", "method": "POST", "host": "b", "uri": "/b", "remote": "[::1]:10", "age_ms": 3,
              "phase": "front", "pool": null, "worker": null},
@@ -232,6 +233,31 @@ fn every_tab_shows_its_subject() {
 }
 
 #[test]
+fn requests_show_memory_and_route_where_they_fit() {
+    let mut shown = snapshot();
+    shown["requests"][0]["client"] = "waiting".into();
+    let mut app = App::new(parsed(shown));
+    type_in(&mut app, "3");
+    let columns = |width: u16| {
+        let lines = screen(&app, (width, 24));
+        let titles = lines[2].replace('↓', "");
+        let titles: Vec<String> = titles.split_whitespace().map(str::to_owned).collect();
+        (titles.join(" "), lines[3..5].join("\n"))
+    };
+    let (titles, rows) = columns(80);
+    assert_eq!(titles, "AGE PHASE MEMORY REQUEST DOES");
+    assert!(rows.contains("php     3.0 MiB  GET /slow?"), "{rows}");
+    let (titles, rows) = columns(104);
+    assert_eq!(titles, "AGE PHASE MEMORY REQUEST ROUTE DOES");
+    assert!(rows.contains("  GET /slow  "), "{rows}");
+    assert_eq!(columns(70).0, "AGE PHASE REQUEST DOES");
+    assert_eq!(
+        columns(160).0,
+        "AGE PHASE POOL WORKER CLIENT HOST MEMORY REQUEST ROUTE DOES"
+    );
+}
+
+#[test]
 fn a_certificate_is_judged_by_its_deadline() {
     let mut app = app();
     type_in(&mut app, "8");
@@ -266,7 +292,7 @@ fn a_row_has_details() {
             ],
         ),
         ("2", &["app 1: process 4001, busy", "runs GET /slow"]),
-        ("3", &["client [::1]:9"]),
+        ("3", &["client [::1]:9", "route GET /slow, memory 3.0 MiB"]),
         (
             "4",
             &[
