@@ -157,8 +157,11 @@ static void visit_rights(struct howdah_leak_look *look)
 			howdah_leak_visit_text(look, HOWDAH_LEAK_RESOURCE_LIMIT, limits[i].name, text);
 		}
 	}
-	snprintf(text, sizeof(text), "%u:%u", (unsigned)geteuid(), (unsigned)getegid());
+	/* Each has its path: a path is reported once, and one may be left by another request. */
+	snprintf(text, sizeof(text), "%u", (unsigned)geteuid());
 	howdah_leak_visit_text(look, HOWDAH_LEAK_USER, "posix_seteuid()", text);
+	snprintf(text, sizeof(text), "%u", (unsigned)getegid());
+	howdah_leak_visit_text(look, HOWDAH_LEAK_USER, "posix_setegid()", text);
 	howdah_leak_visit_text(look, HOWDAH_LEAK_TEXT_DOMAIN, "textdomain()", textdomain(NULL));
 }
 

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: detect_leaks names an effective group that a request leaves changed, and does not name one that it sets back
+Worker mode: detect_leaks names an effective group that a request leaves changed, does not name one that it sets back, and names the user that a later request leaves changed
 --SKIPIF--
 <?php
 if (!extension_loaded('posix')) {
@@ -12,6 +12,7 @@ if (!extension_loaded('posix')) {
 $actions = [
     'back' => fn () => posix_setegid(65533) && posix_setegid(0),
     'left' => fn () => posix_setegid(65534),
+    'user' => fn () => posix_seteuid(65533),
     'idle' => fn () => null,
 ];
 while (frankenphp_handle_request(function () use ($actions) {
@@ -30,6 +31,10 @@ var REQUEST_URI /left
 var QUERY_STRING do=left
 run
 wait-log "uri":"/left"
+var REQUEST_URI /user
+var QUERY_STRING do=user
+run
+wait-log "uri":"/user"
 var REQUEST_URI /idle
 var QUERY_STRING do=idle
 run
@@ -37,5 +42,7 @@ stop
 --EXPECT--
 0:0
 0:65534
-[log l 2] {"kind":"user","why":"left behind","path":"posix_seteuid()","value":"0:65534","method":"GET","uri":"/left"}
-0:65534
+[log l 2] {"kind":"user","why":"left behind","path":"posix_setegid()","value":"65534","method":"GET","uri":"/left"}
+65533:65534
+[log l 3] {"kind":"user","why":"left behind","path":"posix_seteuid()","value":"65533","method":"GET","uri":"/user"}
+65533:65534
