@@ -37,7 +37,10 @@ pub struct Reply {
 #[expect(missing_docs, reason = "the message shows what the fields are")]
 pub enum ClientError {
     /// No server listens there.
-    #[error("no server answers at {address}; is it running, and is `admin` on? ({source})")]
+    #[error(
+        "no server answers at {address}; is it running, and is `admin` on? Start `howdah dev` and \
+             `howdah php-server` with `--admin {address}`, or name the server's address with `--address` ({source})"
+    )]
     NoServer {
         address: AdminAddress,
         #[source]

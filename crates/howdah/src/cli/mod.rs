@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use howdah_config::Strictness;
-use howdah_config::model::{FRONT_THREADS_MAX, PhpExecutable, Preload, User, WORKERS_MAX};
+use howdah_config::model::{Admin, FRONT_THREADS_MAX, PhpExecutable, Preload, User, WORKERS_MAX};
 use howdah_observe::admin::AdminAddress;
 
 pub(crate) use self::errors::parse;
@@ -39,6 +39,7 @@ impl Cli {
         self.command.unwrap_or_else(|| {
             let dev = Dev {
                 listen: None,
+                admin: AdminFlag { admin: None },
                 php: None,
             };
             if !Path::new(CADDYFILE).is_file() {
@@ -183,9 +184,8 @@ pub(crate) struct PhpServer {
     /// that only declare classes, all for all files that were used
     #[arg(long, value_name = "auto|all|off", default_value = "off", value_parser = preload)]
     pub(crate) preload: Preload,
-    /// Address of the admin API, HOST:PORT or unix//PATH [default: off]
-    #[arg(long, value_name = "ADDR")]
-    pub(crate) admin: Option<AdminAddress>,
+    #[command(flatten)]
+    pub(crate) admin: AdminFlag,
     /// The PHP to run, a version that is installed or a howdah-php [default: the one next to this executable, then the
     /// newest version that is installed, then on PATH]
     #[arg(long, value_name = "VERSION|FILE")]
@@ -233,10 +233,31 @@ pub(crate) struct Dev {
     /// Address to listen on, HOST:PORT or :PORT [default: the first free port of this machine from 8080 to 8099]
     #[arg(short, long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
+    #[command(flatten)]
+    pub(crate) admin: AdminFlag,
     /// The PHP to run, a version that is installed or a howdah-php [default: the one next to this executable, then the
     /// newest version that is installed, then on PATH]
     #[arg(long, value_name = "VERSION|FILE")]
     pub(crate) php: Option<PhpExecutable>,
+}
+
+/// The admin API of a server without a Caddyfile.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AdminFlag {
+    /// Address of the admin API, HOST:PORT or unix//PATH, for `howdah status`, `top`, `profile` and the dashboard; they
+    /// find localhost:2019 by themselves [default: off]
+    #[arg(long, value_name = "ADDR")]
+    admin: Option<AdminAddress>,
+}
+
+impl AdminFlag {
+    /// The setting: off by default, as in `FrankenPHP`, since several of these servers often run on one machine.
+    pub(crate) fn setting(&self) -> Admin {
+        let address = self.admin.clone();
+        address.map_or(Admin::Off, |address| {
+            Admin::On(crate::admin::configured(address))
+        })
+    }
 }
 
 #[derive(Debug, Args)]

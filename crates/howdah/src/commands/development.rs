@@ -71,7 +71,6 @@ fn config(
     };
     let text = format!(
         "{{
-	admin off
 	frankenphp {{
 		php_ini {{
 			display_errors 1
@@ -103,6 +102,7 @@ http://:{port} {{
     );
     let parsed = load_text(&text, Path::new(NAME), &Disk, Strictness::Strict).map_err(setup)?;
     let mut config = parsed.config;
+    config.global.admin = options.admin.setting();
     config.global.php.executable.clone_from(&options.php);
     Ok((config, reason))
 }

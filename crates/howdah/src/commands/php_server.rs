@@ -4,14 +4,14 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use howdah_config::model::{
-    AccessLog, Address, Admin, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, Config, ContentCoding, Encode,
+    AccessLog, Address, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, Config, ContentCoding, Encode,
     FileServer, Handler, Ini, JwtKey, Matcher, Mercure, Part, PhpScript, PhpServer, PhpWorker,
     Placeholder, Preload, Route, Site, SiteTls, Template, TryPolicy, WorkerOptions, WorkerPool,
     redirect_to_https, source,
 };
 
+use crate::cli;
 use crate::failure::{Failure, setup};
-use crate::{admin, cli};
 
 /// One site on one address, with a front controller or a worker script.
 pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
@@ -80,11 +80,7 @@ fn set_global(config: &mut Config, options: cli::PhpServer) {
     // With a worker script no request reaches the classic pool.
     let classic = (!config.workers.is_empty()).then_some(1);
     let global = &mut config.global;
-    // As in `FrankenPHP`: several of these often run on one machine.
-    global.admin = match options.admin {
-        Some(address) => Admin::On(admin::configured(address)),
-        None => Admin::Off,
-    };
+    global.admin = options.admin.setting();
     if let Some(user) = options.user {
         global.set_user(user);
     }

@@ -192,7 +192,10 @@ fn commands_report_that_no_server_responds() {
     let closed = ClosedPort::new();
     let address = closed.address().to_string();
     for command in ["status", "reload", "stop"] {
-        let expected = format!("no server answers at {address}; is it running, and is `admin` on?");
+        let expected = format!(
+            "no server answers at {address}; is it running, and is `admin` on? Start `howdah dev` and `howdah \
+             php-server` with `--admin {address}`"
+        );
         ServerBuilder::command([command, "--address", &address])
             .run()
             .assert(1, &expected);

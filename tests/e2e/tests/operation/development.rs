@@ -1,6 +1,7 @@
 //! `howdah` without a command, and `howdah dev`: serving an application during development.
 
 use howdah_testkit::{PATIENCE, Request, Server, ServerBuilder, Www, process};
+use howdah_tests::admin::Admin;
 
 /// Two servers that look for a free port at the same time may find the same one, so only one test
 /// does this.
@@ -151,6 +152,31 @@ fn without_an_application_it_prints_the_remedy() {
         2,
         "serve files alone with `howdah php-server`, or see `howdah help`",
     );
+}
+
+#[test]
+fn commands_reach_it_with_an_admin_address() {
+    let www = Www::new().file("index.php", page("one"));
+    let server = start(&www, ANY_PORT);
+    let refused = server.log().containing("admin API");
+    assert!(refused.is_empty(), "off by default: {refused:?}");
+    drop(server);
+    let server = start(&www, &[ANY_PORT, &["--admin", "localhost:0"]].concat());
+    let admin = Admin::of(&server);
+    server.get("/").assert_status(200);
+    for (words, shown) in [
+        (&["status"][..], "php: classic"),
+        (&["status", "--requests"], "no requests\n"),
+        (&["top", "--once"], "POOL  MODE     GEN  WORKERS"),
+        (
+            &["profile", "--seconds", "1", "--format", "folded", "-o", "-"],
+            "1 s at 100 Hz: ",
+        ),
+        (&["reload"], "reloaded php: generation 2"),
+    ] {
+        admin.command(words).assert(0, shown);
+    }
+    server.get("/").assert_status(200);
 }
 
 #[test]
