@@ -71,6 +71,11 @@ const COROUTINE: Mode = Mode {
 
 impl Mode {
     fn serve(&self, www: &Www) -> Server {
+        self.serve_with(www, "response_spool off")
+    }
+
+    /// `limits`: lines of the block of PHP.
+    fn serve_with(&self, www: &Www, limits: &str) -> Server {
         let root = www.path().display();
         let function = format!("function handle(): void {{{HANDLER}}}");
         let (script, block) = match self.worker {
@@ -81,7 +86,7 @@ impl Mode {
             ),
         };
         www.write("index.php", script);
-        let global = format!("{ON}\nfrankenphp {{\nnum_threads 1\nresponse_spool off\n{block}\n}}");
+        let global = format!("{ON}\nfrankenphp {{\nnum_threads 1\n{limits}\n{block}\n}}");
         let site = format!("root * {root}\nrewrite * /index.php\nphp_server");
         let server = Server::caddyfile(caddyfile(&global, &site)).start();
         server.allow_hogs();
@@ -387,6 +392,49 @@ fn a_client_that_does_not_read_is_seen_in_worker_mode() {
 #[test]
 fn a_client_that_does_not_read_is_seen_in_a_coroutine() {
     sends(&COROUTINE);
+}
+
+/// PHP is done, and the rest of the response is in the spool.
+fn sends_the_rest(mode: &Mode) {
+    let www = Www::new();
+    let server = mode.serve_with(&www, "response_spool 100MiB");
+    let admin = Admin::of(&server);
+    let mut connection = server.connect();
+    let request = Request::get("/rest/17?do=send");
+    connection.send(&request).expect("sent");
+    let seen = wait_for(&admin, "/rest", |own| own["phase"] == "send");
+    assert_eq!(
+        (&seen["pool"], &seen["client"]),
+        (&mode.name.into(), &"waiting".into()),
+        "{seen:#}"
+    );
+    // The process serves others.
+    for of_the_process in ["wait", "top", "memory"] {
+        assert_eq!(seen[of_the_process], Value::Null, "{seen:#}");
+    }
+    server.get("/").assert(200, "served");
+    let shown = admin.command(&["status", "--requests"]);
+    shown.assert(0, "GET /rest/17?do=send  sending, ");
+    shown.assert(0, &format!("\n    route GET /rest/:id, {}", mode.name));
+    let response = connection.receive("GET").expect("a response");
+    assert_eq!(response.body.len(), (64 << 20) + "served".len());
+    let is_over = || admin.get("/requests").json()["requests"] == serde_json::json!([]);
+    assert!(process::wait_until(PATIENCE, is_over));
+}
+
+#[test]
+fn the_rest_of_a_response_is_seen_in_classic_mode() {
+    sends_the_rest(&CLASSIC);
+}
+
+#[test]
+fn the_rest_of_a_response_is_seen_in_worker_mode() {
+    sends_the_rest(&WORKER);
+}
+
+#[test]
+fn the_rest_of_a_response_is_seen_in_a_coroutine() {
+    sends_the_rest(&COROUTINE);
 }
 
 #[test]

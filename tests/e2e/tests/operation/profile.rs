@@ -15,7 +15,11 @@ use howdah_tests::browser::Browser;
 use howdah_tests::caddyfile;
 use howdah_tests::devtools::Page;
 
-/// Work of a request: `?spins`, `?sleeps`, `?waits` for a stream, or `?deep`, for about 100 ms.
+use crate::privileges::{Place, WEB, status_line};
+use crate::rights::{site_with, write};
+
+/// Work of a request: `?spins`, `?sleeps`, `?waits` for a stream, `?sorts` in a function of PHP, or `?deep`, for about
+/// 100 ms.
 const WORK: &str = r"
 function tight(): int
 {
@@ -50,6 +54,18 @@ final class Work
         fgetc($one);
     }
 
+    public static function sorts(): void
+    {
+        mt_srand(1);
+        $numbers = range(1, 50_000);
+        shuffle($numbers);
+        $end = hrtime(true) + 100_000_000;
+        while (hrtime(true) < $end) {
+            $copy = $numbers;
+            sort($copy);
+        }
+    }
+
     public static function deep(int $depth): int
     {
         if ($depth > 0) {
@@ -69,6 +85,7 @@ function handle(): void
         isset($_GET['spins']) => Work::spins(),
         isset($_GET['sleeps']) => Work::sleeps(),
         isset($_GET['waits']) => Work::waits(),
+        isset($_GET['sorts']) => Work::sorts(),
         isset($_GET['deep']) => Work::deep(200),
         default => null,
     };
@@ -200,6 +217,13 @@ fn check(server: &Server, pool: &str, file: &str, source: &str) {
         frames.contains(&call) && has(frames, "fgetc") && has(frames, "[poll")
     });
 
+    // No instruction of PHP runs meanwhile.
+    let sorts = stacks(server, query, &["/?sorts=1"]);
+    let call = format!("Work::sorts {file}:{}", line_of(source, "sort($copy)"));
+    sorts.assert_most(60, |frames| {
+        frames.ends_with(&[call.clone(), "sort".into()])
+    });
+
     let response = profile(server, &format!("format=folded&{query}"), &["/?deep=1"]);
     let deep = Stacks::parse(&response.text());
     deep.assert_most(80, |frames| {
@@ -245,6 +269,30 @@ fn time_of_a_worker_is_where_it_was_spent() {
         &www.path().join("worker.php").display().to_string(),
         &source,
     );
+}
+
+/// A process that is neither root's nor dumpable: nothing is read from it, it counts its samples itself.
+#[test]
+fn workers_without_privileges_are_profiled() {
+    let Some(place) = Place::new() else { return };
+    let source = script("handle();");
+    write(&place, "www/index.php", &source, 0o644);
+    let server = site_with(&place, "", "", "php_server", "").start();
+    let owners: Vec<_> = (server.workers().iter())
+        .map(|worker| status_line(worker.pid, "Uid"))
+        .collect();
+    let (uid, _) = WEB;
+    assert!(!owners.is_empty());
+    for owner in owners {
+        assert_eq!(owner, format!("{uid} {uid} {uid} {uid}"));
+    }
+    let both = stacks(&server, "seconds=2&hz=200", &["/?sleeps=1", "/?spins=1"]);
+    both.assert_most(20, |frames| {
+        has(frames, "Work::sleeps ") && frames.ends_with(&["usleep".into(), "[sleep]".into()])
+    });
+    both.assert_most(20, |frames| {
+        frames.last().is_some_and(|last| last.starts_with("tight "))
+    });
 }
 
 /// Compiled code keeps the line and the caller, and answers the profiler at its loops.

@@ -72,6 +72,9 @@ const HANDLER: &str = r#"
             while (true) {
                 $eaten[] = str_repeat('x', 1 << 20);
             }
+        case 'versions':
+            echo json_encode(['version' => PHP_VERSION, 'extensions' => get_loaded_extensions()]);
+            return;
         case 'gate':
             file_put_contents($_GET['gate'] . '.in', 'x', FILE_APPEND);
             while (!file_exists($_GET['gate'])) {
@@ -248,6 +251,41 @@ fn a_report_has_the_crash_its_place_and_its_request() {
     let missing = admin.command(&["crashes", "show", "1"]);
     missing.assert(1, "crash report 1 does not exist");
     assert!(server.log().containing("hidden").is_empty());
+}
+
+/// Versions, system and extensions are those of the server and of PHP, and the log names the same request.
+#[test]
+fn a_report_names_versions_and_the_request_of_the_log() {
+    let www = Www::new();
+    let server = serve(&www, "", Some("num 1"));
+    let admin = Admin::of(&server);
+    let php = server.get("/?do=versions").json();
+    crash(&server, 1, "do=segv");
+    let report = report(&admin, 1);
+    let died = server.wait_log("worker died");
+    let id = died.text("request_id").expect("an id");
+    assert_eq!(report["requests"][0]["id"], id, "{report:#}");
+    assert_eq!(report["howdah"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(report["php"], php["version"]);
+    let sorted = |names: &Value| {
+        let names = names.as_array().expect("a list").iter();
+        let mut names: Vec<_> = names.filter_map(Value::as_str).collect();
+        names.sort_unstable();
+        names.join(", ")
+    };
+    assert_eq!(sorted(&report["extensions"]), sorted(&php["extensions"]));
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("there");
+    let kernel = format!("kernel {}, {}", release.trim(), std::env::consts::ARCH);
+    let system = report["system"].as_str().expect("a system");
+    assert!(system.ends_with(&kernel), "{system}");
+    let version = php["version"].as_str().expect("a version");
+    let versions = format!(
+        "\nversions    howdah {}, PHP {version}, {system}\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    let shown = admin.command(&["crashes", "show", "1"]);
+    shown.assert(0, &versions);
+    shown.assert(0, &format!("\nrequest     {id} ran: POST /?do=segv\n"));
 }
 
 #[test]
