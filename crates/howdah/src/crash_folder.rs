@@ -4,6 +4,7 @@
 //! monitor runs, the folder belongs to root, and the monitor does what the server may not do itself.
 
 use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -77,8 +78,8 @@ impl CrashFolder {
         self.create()?;
         self.remove_unfinished()?;
         let next = self.numbers()?.last().map_or(1, |last| last + 1);
-        let probe = self.path.join(format!(".probe-{}", std::process::id()));
-        create_file(&probe)?;
+        let probe = self.path.join(format!(".probe-{}", unique()));
+        fs::create(&probe, FILE_MODE, false)?;
         fs::remove_file(&probe)?;
         Ok(next)
     }
@@ -91,6 +92,18 @@ impl CrashFolder {
             )),
             created => created,
         }
+    }
+
+    /// Gives a report a number after all others if another server that shares the folder is ahead: it would be removed
+    /// as the oldest one. `next`: the next number of this server.
+    pub(crate) fn renumber(&self, report: &mut CrashReport, next: u64) -> io::Result<()> {
+        // It may have been removed since the start, or replaced by something else.
+        self.create()?;
+        let last = self.numbers()?.last().copied().unwrap_or(0);
+        if last >= next {
+            report.number = last + 1;
+        }
+        Ok(())
     }
 
     /// Writes a report and removes the oldest ones that exceed the limits. The report gets the next number if another
@@ -121,8 +134,8 @@ impl CrashFolder {
         self.remove_unfinished()?;
         self.make_room(size)?;
         let name = self.file(report.number);
-        let partial = name.with_extension(format!("{}.partial", std::process::id()));
-        let mut file = create_file(&partial)?;
+        let partial = name.with_extension(format!("{}.partial", unique()));
+        let mut file = fs::create(&partial, FILE_MODE, false)?;
         let written = (file.write_all(&bytes))
             .and_then(|()| file.sync_all())
             // Never overwrites a report of another server with the same folder.
@@ -154,11 +167,11 @@ impl CrashFolder {
 
     /// Removes all reports. Returns how many there were.
     pub(crate) fn clear(&self) -> io::Result<usize> {
-        let numbers = self.numbers()?;
-        for number in &numbers {
-            fs::remove_file(&self.file(*number))?;
+        let mut removed = 0;
+        for number in self.numbers()? {
+            removed += usize::from(remove_if_there(&self.file(number))?);
         }
-        Ok(numbers.len())
+        Ok(removed)
     }
 
     /// Removes unfinished files of servers that have exited.
@@ -171,10 +184,7 @@ impl CrashFolder {
             // Another server may remove it at the same time.
             let age = modified.ok().and_then(|modified| modified.elapsed().ok());
             if age.is_some_and(|age| age > UNFINISHED_MAX) {
-                match fs::remove_file(&path) {
-                    Err(error) if error.kind() == ErrorKind::NotFound => {}
-                    removed => removed?,
-                }
+                remove_if_there(&path)?;
             }
         }
         Ok(())
@@ -196,7 +206,9 @@ impl CrashFolder {
         let mut numbers: Vec<u64> = (names.iter())
             .filter_map(|name| {
                 let digits = name.strip_prefix("crash-")?.strip_suffix(".json")?;
-                digits.parse().ok()
+                let number = digits.parse().ok()?;
+                // Others are not from a server: a copy, or a number that has no successor.
+                (number < u64::MAX && *name == file_name(number)).then_some(number)
             })
             .collect();
         numbers.sort_unstable();
@@ -216,7 +228,8 @@ impl CrashFolder {
             if count < self.keep && total.saturating_add(size) <= self.max_size {
                 break;
             }
-            fs::remove_file(&path)?;
+            // Another server may remove it at the same time, or `howdah crashes clear`.
+            remove_if_there(&path)?;
             total -= own;
             count -= 1;
         }
@@ -224,28 +237,36 @@ impl CrashFolder {
     }
 
     fn file(&self, number: u64) -> PathBuf {
-        self.path.join(format!("crash-{number:08}.json"))
+        self.path.join(file_name(number))
     }
 }
 
-/// Creates an unfinished file. The name may belong to an exited server with the same process id, or to a symbolic link,
-/// which is not followed.
-fn create_file(path: &Path) -> io::Result<File> {
+fn file_name(number: u64) -> String {
+    format!("crash-{number:08}.json")
+}
+
+/// Removes a file. Returns false if it is missing.
+fn remove_if_there(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        removed => removed?,
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        removed => removed.map(|()| true),
     }
-    fs::create(path, FILE_MODE, false)
 }
 
-/// `crash-NUMBER.PID.partial` and `.probe-PID`.
+/// A number for the name of an unfinished file. Servers in several containers may share the folder and have the same
+/// process id.
+fn unique() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// `crash-NUMBER.UNIQUE.partial` and `.probe-UNIQUE`.
 fn is_unfinished(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let report = name
         .strip_prefix("crash-")
         .and_then(|rest| rest.strip_suffix(".partial"))
         .and_then(|rest| rest.split_once('.'));
-    report.is_some_and(|(number, pid)| is_number(number) && is_number(pid))
+    report.is_some_and(|(number, unique)| is_number(number) && is_number(unique))
         || name.strip_prefix(".probe-").is_some_and(is_number)
 }
 
@@ -332,6 +353,65 @@ mod tests {
     }
 
     #[test]
+    fn a_report_of_a_server_that_is_behind_is_the_newest() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = folder(directory.path(), 2, 1 << 20);
+        own.prepare().expect("made");
+        for number in 1..=5 {
+            own.write(&mut report(number)).expect("written");
+        }
+        let mut behind = report(1);
+        own.renumber(&mut behind, 2).expect("readable");
+        own.write(&mut behind).expect("written");
+        assert_eq!(numbers(&own), [6, 5]);
+        // A report of this server that took longer than a later one.
+        let mut late = report(7);
+        own.write(&mut report(8)).expect("written");
+        own.renumber(&mut late, 9).expect("readable");
+        assert_eq!(late.number, 7);
+    }
+
+    /// Servers that write and remove reports in one folder at the same time lose none of their own.
+    #[test]
+    fn servers_that_share_a_folder_do_not_disturb_each_other() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = folder(directory.path(), 5, 1 << 20);
+        own.prepare().expect("made");
+        let write_all = || {
+            for number in 1..=40 {
+                own.prepare().expect("prepared");
+                let mut own_report = report(number);
+                own.write(&mut own_report).expect("written");
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(write_all);
+            }
+        });
+        // Both may have made room for the last one.
+        assert!((5..=6).contains(&numbers(&own).len()));
+    }
+
+    #[test]
+    fn names_that_no_server_gives_are_left_alone() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = folder(directory.path(), 2, 1 << 20);
+        own.prepare().expect("made");
+        let max = u64::MAX;
+        let names = ["crash-+0000003.json", "crash-5.json", &file_name(max)];
+        for name in names {
+            std::fs::write(own.path().join(name), "mine").expect("written");
+        }
+        assert_eq!(own.prepare().expect("prepared"), 1);
+        for number in 1..=4 {
+            own.write(&mut report(number)).expect("written");
+        }
+        assert_eq!(numbers(&own), [4, 3]);
+        assert!(names.iter().all(|name| own.path().join(name).exists()));
+    }
+
+    #[test]
     fn other_files_are_left_alone() {
         let directory = tempfile::tempdir().expect("a directory");
         let own = folder(directory.path(), 5, 1 << 20);
@@ -377,28 +457,6 @@ mod tests {
         assert!(!target.exists());
         std::fs::create_dir(&target).expect("made");
         own.write(&mut report(1)).expect("written to the target");
-    }
-
-    #[test]
-    fn a_link_in_the_folder_is_not_followed() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let own = folder(directory.path(), 5, 1 << 20);
-        own.prepare().expect("made");
-        let target = directory.path().join("target");
-        std::fs::write(&target, "theirs").expect("written");
-        let pid = std::process::id();
-        for name in [
-            format!(".probe-{pid}"),
-            format!("crash-00000003.{pid}.partial"),
-        ] {
-            std::os::unix::fs::symlink(&target, own.path().join(name)).expect("linked");
-        }
-        own.prepare().expect("prepared");
-        own.write(&mut report(3)).expect("written");
-        assert_eq!(std::fs::read(&target).expect("kept"), b"theirs");
-        assert_eq!(numbers(&own), [3]);
-        let left = std::fs::read_dir(own.path()).expect("readable").count();
-        assert_eq!(left, 1, "nothing else is left");
     }
 
     #[test]

@@ -154,6 +154,17 @@ impl CrashSink {
         (sink, CrashReceiver { reports, dropped })
     }
 
+    /// The number of the next report.
+    pub fn next(&self) -> u64 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// Numbers the next report after this one, which another server may have chosen.
+    pub fn continue_after(&self, number: u64) {
+        let next = number.saturating_add(1);
+        self.next.fetch_max(next, Ordering::Relaxed);
+    }
+
     /// Sends a report; never waits.
     pub(crate) fn send(&self, report: CrashReport) {
         if self.reports.try_send(report).is_err() {

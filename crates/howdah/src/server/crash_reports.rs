@@ -72,10 +72,15 @@ impl CrashReports {
 
     /// Writes reports until all senders are dropped.
     pub(crate) async fn write(self, mut receiver: CrashReceiver) {
-        let Some(Destination { folder, server, .. }) = self.0 else {
+        let Some(Destination {
+            folder,
+            server,
+            sink,
+        }) = self.0
+        else {
             return;
         };
-        let mut unwritten = Unwritten::new(folder);
+        let mut unwritten = Unwritten::new(folder, sink);
         loop {
             let next = if unwritten.reports.is_empty() {
                 Ok(receiver.recv().await)
@@ -152,13 +157,15 @@ fn is_full(error: &io::Error) -> bool {
 /// Reports that could not be written yet, the oldest first.
 struct Unwritten {
     folder: CrashFolder,
+    sink: CrashSink,
     reports: VecDeque<CrashReport>,
 }
 
 impl Unwritten {
-    fn new(folder: CrashFolder) -> Self {
+    fn new(folder: CrashFolder, sink: CrashSink) -> Self {
         Self {
             folder,
+            sink,
             reports: VecDeque::new(),
         }
     }
@@ -195,9 +202,13 @@ impl Unwritten {
 
     /// `None` if the attempt panicked.
     async fn attempt(&self, mut report: CrashReport) -> Option<(CrashReport, io::Result<()>)> {
-        let folder = self.folder.clone();
+        let (folder, sink) = (self.folder.clone(), self.sink.clone());
         let attempt = spawn_blocking(move || {
-            let written = folder.write(&mut report);
+            let numbered = folder.renumber(&mut report, sink.next());
+            let written = numbered.and_then(|()| folder.write(&mut report));
+            if written.is_ok() {
+                sink.continue_after(report.number);
+            }
             (report, written)
         });
         attempt.await.ok()

@@ -534,6 +534,26 @@ fn reports_are_limited_in_number() {
     assert_eq!(std::fs::read_dir(&folder).expect("it is there").count(), 2);
 }
 
+/// A report is numbered after those of all servers, so that it is not removed as the oldest one.
+#[test]
+fn servers_with_one_folder_keep_the_newest_reports_of_both() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let global = format!("crash_reports {} {{\nkeep 2\n}}", dir.path().display());
+    let (www, other_www) = (Www::new(), Www::new());
+    let (one, other) = (serve(&www, &global, None), serve(&other_www, &global, None));
+    for number in 1..=3 {
+        crash(&one, number, "do=segv");
+    }
+    crash(&other, 4, "do=abort");
+    crash(&one, 5, "do=segv");
+    let admin = Admin::of(&other);
+    assert_eq!(numbers(&admin), [5, 4]);
+    let causes = [4, 5].map(|number| report(&admin, number)["signal"]["name"].clone());
+    assert_eq!(causes, ["SIGABRT", "SIGSEGV"]);
+    let servers = [4, 5].map(|number| report(&admin, number)["server"].clone());
+    assert_ne!(servers[0], servers[1]);
+}
+
 #[test]
 fn a_folder_that_cannot_be_created_does_not_prevent_serving() {
     let www = Www::new();
