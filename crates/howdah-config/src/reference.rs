@@ -19,7 +19,7 @@ use crate::matcher::{FILE, MATCHERS};
 use crate::pool::classic::POOL;
 use crate::pool::worker_options::WORKER;
 use crate::table::no_effect::NO_EFFECT;
-use crate::table::template::{PLACEHOLDERS, UNSUPPORTED};
+use crate::table::placeholder::{PLACEHOLDERS, UNSUPPORTED};
 use crate::table::{Entry, Item, Table};
 use crate::{global, pool};
 

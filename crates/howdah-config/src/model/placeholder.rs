@@ -62,6 +62,8 @@ pub enum Placeholder {
     QueryValue(String),
     /// `{path.N}`: the Nth element of the path.
     PathElement(usize),
+    /// `{http.request.orig_uri.path.N}`: the same before rewrites.
+    OrigPathElement(usize),
     /// `{env.NAME}`: of the server's environment, read for each request.
     Env(String),
     /// `{root}`, `{http.vars.root}`.
@@ -125,6 +127,8 @@ pub enum Placeholder {
     OrigFile,
     /// `{http.request.proto}`: `HTTP/1.1`.
     Protocol,
+    /// `{http.request.local}`: address and port.
+    Local,
     /// `{http.request.local.host}`.
     LocalHost,
     /// `{http.request.local.port}`.
@@ -141,6 +145,10 @@ pub enum Placeholder {
     ErrorText,
     /// `{err.message}`.
     ErrorMessage,
+    /// `{err.id}`: the id of the request.
+    ErrorId,
+    /// `{err.trace}`: empty.
+    ErrorTrace,
     /// `{rp.status_code}`, `{resp.status_code}`: of the response in `handle_response`.
     ResponseStatus,
     /// `{rp.status_text}`, `{resp.status_text}`: the same in words.

@@ -4,6 +4,7 @@
 mod context;
 pub(crate) mod no_effect;
 pub(crate) mod pairs;
+pub(crate) mod placeholder;
 pub(crate) mod template;
 pub(crate) mod value;
 

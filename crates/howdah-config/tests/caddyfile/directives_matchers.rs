@@ -109,6 +109,13 @@ fn placeholders() {
         ("{http.request.cookie.Id}", Placeholder::Cookie("Id".into())),
         ("{query.page}", Placeholder::QueryValue("page".into())),
         ("{path.0}", Placeholder::PathElement(0)),
+        (
+            "{http.request.orig_uri.path.1}",
+            Placeholder::OrigPathElement(1),
+        ),
+        ("{http.request.local}", Placeholder::Local),
+        ("{err.id}", Placeholder::ErrorId),
+        ("{http.error.trace}", Placeholder::ErrorTrace),
         ("{env.HOME}", Placeholder::Env("HOME".into())),
         ("{http.request.uri.path.dir}", Placeholder::Dir),
         ("{?query}", Placeholder::PrefixedQuery),

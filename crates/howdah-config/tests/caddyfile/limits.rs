@@ -175,7 +175,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("slow_log", "top/tables.rs"),
     ("server_timing", "server/timing.rs"),
     ("detect_leaks", "cli/mod.rs"),
-    ("max_requests", "table/template.rs"),
+    ("max_requests", "table/placeholder.rs"),
 ];
 
 /// A limit is declared in its table and used where it has its effect. No code between the two names

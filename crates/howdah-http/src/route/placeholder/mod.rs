@@ -29,6 +29,7 @@ pub(super) fn push(
         Placeholder::Cookie(name) => request::cookie(text, context, name),
         Placeholder::Dir => target::directory(text, &target::path(context, purpose)),
         Placeholder::Env(name) => process::variable(text, name),
+        Placeholder::ErrorId => response::error_id(text, context),
         Placeholder::ErrorMessage => response::error_message(text, context),
         Placeholder::ErrorStatus => response::error_status(text, context),
         Placeholder::ErrorText => response::error_text(text, context),
@@ -45,6 +46,7 @@ pub(super) fn push(
         Placeholder::HostLabel(index) => request::host_label(text, context, *index),
         Placeholder::HostPort => request::host_port(text, context),
         Placeholder::HttpTime => process::http_time(text),
+        Placeholder::Local => show(text, context.connection.local),
         Placeholder::LocalHost => show(text, context.connection.local.ip()),
         Placeholder::LocalPort => show(text, context.connection.local.port()),
         Placeholder::Method => text.push_str(context.parts().method.as_str()),
@@ -52,11 +54,14 @@ pub(super) fn push(
         Placeholder::OrigFile => target::file(text, &target::original_path(context, purpose)),
         Placeholder::OrigMethod => text.push_str(context.original.method.as_str()),
         Placeholder::OrigPath => text.push_str(&target::original_path(context, purpose)),
+        Placeholder::OrigPathElement(index) => {
+            target::element(text, &target::original_path(context, Purpose::File), *index);
+        }
         Placeholder::OrigPrefixedQuery => target::original_prefixed_query(text, context),
         Placeholder::OrigQuery => text.push_str(context.original.uri.query().unwrap_or("")),
         Placeholder::OrigUri => target::original(text, context),
         Placeholder::Path => text.push_str(&target::path(context, purpose)),
-        Placeholder::PathElement(index) => target::element(text, context, *index),
+        Placeholder::PathElement(index) => target::element(text, &context.path, *index),
         Placeholder::Port => request::port(text, context),
         Placeholder::PrefixedQuery => target::prefixed_query(text, context),
         Placeholder::Protocol => request::protocol(text, context),
@@ -87,8 +92,8 @@ pub(super) fn push(
         Placeholder::Var(name) => request::variable(text, context, name, purpose),
         Placeholder::Year => process::year(text, SystemTime::now()),
         Placeholder::Upstream(part) => response::upstream(text, context, *part),
-        // Not known yet: `header` and `log_append` insert it later.
-        Placeholder::Figure(_) => {}
+        // A figure is not known yet: `header` and `log_append` insert it later.
+        Placeholder::Figure(_) | Placeholder::ErrorTrace => {}
     }
 }
 

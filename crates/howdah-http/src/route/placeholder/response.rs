@@ -24,6 +24,13 @@ pub(super) fn error_message(text: &mut String, context: &Context<'_>) {
     text.push_str(context.problem.map_or("", |problem| &problem.message));
 }
 
+/// The id by which the log has the cause.
+pub(super) fn error_id(text: &mut String, context: &Context<'_>) {
+    if context.problem.is_some() {
+        super::show(text, format_args!("{:016x}", context.id));
+    }
+}
+
 pub(super) fn status(text: &mut String, context: &Context<'_>) {
     if let Some(response) = context.response {
         text.push_str(response.status.as_str());

@@ -51,8 +51,8 @@ fn last_segment(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or("")
 }
 
-pub(super) fn element(text: &mut String, context: &Context<'_>, index: usize) {
-    let element = context.path.trim_start_matches('/').split('/').nth(index);
+pub(super) fn element(text: &mut String, path: &str, index: usize) {
+    let element = path.trim_start_matches('/').split('/').nth(index);
     text.push_str(element.unwrap_or(""));
 }
 
