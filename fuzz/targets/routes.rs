@@ -94,6 +94,9 @@ mod uri_query;
 #[path = "../../crates/howdah-observe/src/usage.rs"]
 pub mod usage;
 #[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/route/value.rs"]
+mod value;
+#[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/route/variables.rs"]
 mod variables;
 
@@ -137,7 +140,7 @@ mod route {
     pub(crate) use crate::neighbours::{copied_headers, error, intercept, outcome, verdict};
     pub(crate) use crate::{
         candidate, context, expression, handler, matcher, parameters, policy, purpose, root, text,
-        variables,
+        value, variables,
     };
 }
 

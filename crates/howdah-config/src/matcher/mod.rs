@@ -303,8 +303,14 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                         `==`, `!=`, `<`, `<=`, `>`, `>=` and `in [a, b]`, tests strings with `.startsWith()`, \
                         `.endsWith()`, `.contains()` and `.matches()`, has the other matchers as functions \
                         (`path('/api/*')`, `header({'Accept': '*json*'})`), and combines these with `&&`, `||`, `!` \
-                        and parentheses. `@name \"EXPRESSION\"` is the short form.",
-                differs: "Only this part of CEL.",
+                        and parentheses. Values are calculated with `+`, `-`, `*`, `/`, `%`, `a ? b : c` and `list[0]`, \
+                        converted with `int()`, `double()`, `string()` and `bool()`, and changed with CEL's functions of \
+                        texts and lists: `size()`, `.lowerAscii()`, `.trim()`, `.substring()`, `.split()` and so on. \
+                        `['/a', '/b'].exists(p, {path}.startsWith(p))` and `.all()` test each value of a list. An \
+                        expression without a value, such as `int('a') > 5`, is false. `@name \"EXPRESSION\"` is the \
+                        short form.",
+                differs: "Only this part of CEL: no timestamps, no maps but as arguments of matchers, no `map()` and \
+                          `filter()`. A text that is compared with a number is converted to one.",
                 example: "expression {method} == \"GET\" && path('/api/*')",
             },
             |cx, call, set| {

@@ -141,7 +141,7 @@ pub enum Expression {
     /// `a == b` and other comparisons.
     Compare(Operand, Comparison, Operand),
     /// `a in [b, c]`.
-    In(Operand, Vec<Operand>),
+    In(Operand, Operand),
     /// `a.startsWith(b)` and similar tests.
     Test(Operand, TextTest, Operand),
     /// `a.matches('REGEXP')`.
@@ -156,9 +156,51 @@ pub enum Expression {
 pub enum Operand {
     /// A text, or a placeholder.
     Text(Template),
-    Number(f64),
+    Integer(i64),
+    Decimal(f64),
     /// `true` or `false`.
     Bool(bool),
+    /// `[a, b]`.
+    List(Vec<Operand>),
+    /// The result of a condition in parentheses.
+    Condition(Box<Expression>),
+    /// `condition ? a : b`.
+    Choice(Box<(Expression, Operand, Operand)>),
+    /// `size(a)`, `a.trim()`, `a + b`, `a[0]`.
+    Call(Function, Vec<Operand>),
+}
+
+/// Functions and operators of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
+pub enum Function {
+    /// Characters of a text, or values of a list.
+    Size,
+    Int,
+    Double,
+    /// `string()`.
+    Text,
+    Bool,
+    LowerAscii,
+    UpperAscii,
+    Trim,
+    Reverse,
+    CharAt,
+    IndexOf,
+    LastIndexOf,
+    Replace,
+    Substring,
+    Split,
+    Join,
+    /// `a[0]`.
+    Item,
+    /// `a + b`, also of texts and lists.
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    Negate,
 }
 
 /// How two values are compared. A text that is compared with a number is converted to a number if

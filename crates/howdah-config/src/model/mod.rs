@@ -47,7 +47,7 @@ pub use compression::{Compression, ContentCoding, Encode, ResponseMatcher};
 pub use config::Config;
 pub use crash_reports::CrashReports;
 pub use expression::{
-    Comparison, Expression, Network, NetworkError, Operand, Protocol, Regexp, TextTest,
+    Comparison, Expression, Function, Network, NetworkError, Operand, Protocol, Regexp, TextTest,
 };
 pub use files::{Browse, BrowseOrder, FileServer, Symlinks, TryFiles, TryPolicy};
 pub use global::{Global, HostMetrics, MAX_CONNECTIONS};

@@ -113,6 +113,26 @@ fn expressions() {
         ),
         ("path", "`path` is not a value"),
         ("{path}.", "a function is missing after `.`"),
+        ("{path} in '/a'", "`in` takes a list"),
+        ("size() > 1", "`size()` takes 1 argument in expressions"),
+        (
+            "{path}.substring() == 'a'",
+            "`substring()` takes 1 or 2 arguments in expressions",
+        ),
+        (
+            "{path}.exists(p, p == 'a')",
+            "`.exists()` is only for a list in brackets",
+        ),
+        (
+            "['a'].exists('p', true)",
+            "the name of a variable is missing in `.exists()`",
+        ),
+        ("['a'].exists(p, q == 'a')", "`q` is not a value"),
+        ("[].all(p, q == 'a')", "`q` is not a value"),
+        (
+            "true ? false",
+            "`:` is missing before the end of the expression",
+        ),
     ] {
         assert_error(expression, &format!("{message}; {hint}"));
     }
@@ -132,6 +152,20 @@ fn expressions() {
         "{path}.matches('(')",
         "`(` is not a regular expression: error: unclosed group",
     );
+    let all_of = "['1', '2', '3', '4', '5', '6', '7', '8', '9', '10'].all(a, ";
+    let long = format!("{}true{}", all_of.repeat(5), ")".repeat(5));
+    assert_error(&long, "the expression is too long; use several matchers");
+    for deep in [
+        format!("{}true{}", "(".repeat(1000), ")".repeat(1000)),
+        format!("{}1{} == 1", "[".repeat(1000), "]".repeat(1000)),
+        format!("{}1 == 1", "-".repeat(1000)),
+        format!("{}1", "true ? ".repeat(1000)),
+    ] {
+        assert_error(
+            &deep,
+            "the expression is nested more than 32 deep; use several matchers",
+        );
+    }
     let deep = format!("{}true", "!".repeat(1000));
     assert_error(
         &deep,

@@ -1,8 +1,7 @@
-//! Evaluates `expression`.
+//! Evaluates `expression`. An expression that has no value, such as `int('a')`, is false, as is a whole condition that
+//! depends on it.
 
-use std::borrow::Cow;
-
-use howdah_config::model::{self, Comparison, TextTest};
+use howdah_config::model::{self, Comparison, Function, TextTest};
 use regex::Regex;
 
 use crate::message::route_error::RouteError;
@@ -10,6 +9,7 @@ use crate::route::context::Context;
 use crate::route::matcher::Matcher;
 use crate::route::purpose::Purpose;
 use crate::route::text::Text;
+use crate::route::value::{self, Value, compare};
 use crate::route::variables;
 
 /// A compiled [`model::Expression`].
@@ -20,7 +20,7 @@ pub(crate) enum Expression {
     Not(Box<Expression>),
     Matcher(Box<Matcher>),
     Compare(Operand, Comparison, Operand),
-    In(Operand, Box<[Operand]>),
+    In(Operand, Operand),
     Test(Operand, TextTest, Operand),
     Matches(Operand, Regex),
     Truth(Operand),
@@ -29,8 +29,13 @@ pub(crate) enum Expression {
 #[derive(Debug)]
 pub(crate) enum Operand {
     Text(Text),
-    Number(f64),
+    Integer(i64),
+    Decimal(f64),
     Bool(bool),
+    List(Box<[Operand]>),
+    Condition(Box<Expression>),
+    Choice(Box<(Expression, Operand, Operand)>),
+    Call(Function, Box<[Operand]>),
 }
 
 impl Expression {
@@ -48,93 +53,141 @@ impl Expression {
             model::Expression::Matcher(matcher) => {
                 Self::Matcher(Box::new(Matcher::compile(matcher)?))
             }
-            model::Expression::Compare(left, comparison, right) => {
-                Self::Compare(Operand::new(left), *comparison, Operand::new(right))
-            }
+            model::Expression::Compare(left, comparison, right) => Self::Compare(
+                Operand::compile(left)?,
+                *comparison,
+                Operand::compile(right)?,
+            ),
             model::Expression::In(item, list) => {
-                Self::In(Operand::new(item), list.iter().map(Operand::new).collect())
+                Self::In(Operand::compile(item)?, Operand::compile(list)?)
             }
-            model::Expression::Test(subject, test, argument) => {
-                Self::Test(Operand::new(subject), *test, Operand::new(argument))
-            }
+            model::Expression::Test(subject, test, argument) => Self::Test(
+                Operand::compile(subject)?,
+                *test,
+                Operand::compile(argument)?,
+            ),
             model::Expression::Matches(text, pattern) => {
-                Self::Matches(Operand::new(text), variables::compile(pattern)?)
+                Self::Matches(Operand::compile(text)?, variables::compile(pattern)?)
             }
-            model::Expression::Truth(operand) => Self::Truth(Operand::new(operand)),
+            model::Expression::Truth(operand) => Self::Truth(Operand::compile(operand)?),
         })
     }
 
     pub(super) fn is_true(&self, context: &Context<'_>) -> bool {
+        self.evaluate(context).unwrap_or(false)
+    }
+
+    /// `None` without a value. As in CEL, `||` and `&&` have one if any part decides.
+    fn evaluate(&self, context: &Context<'_>) -> Option<bool> {
         match self {
-            Self::Any(parts) => parts.iter().any(|part| part.is_true(context)),
-            Self::All(parts) => parts.iter().all(|part| part.is_true(context)),
-            Self::Not(inner) => !inner.is_true(context),
-            Self::Matcher(matcher) => matcher.matches(context),
-            Self::Compare(left, comparison, right) => compare(left, *comparison, right, context),
-            Self::In(item, list) => list
-                .iter()
-                .any(|other| compare(item, Comparison::Equal, other, context)),
+            Self::Any(parts) => {
+                let mut result = Some(false);
+                for part in parts {
+                    match part.evaluate(context) {
+                        Some(true) => return Some(true),
+                        Some(false) => {}
+                        None => result = None,
+                    }
+                }
+                result
+            }
+            Self::All(parts) => {
+                let mut result = Some(true);
+                for part in parts {
+                    match part.evaluate(context) {
+                        Some(false) => return Some(false),
+                        Some(true) => {}
+                        None => result = None,
+                    }
+                }
+                result
+            }
+            Self::Not(inner) => inner.evaluate(context).map(|value| !value),
+            Self::Matcher(matcher) => Some(matcher.matches(context)),
+            Self::Compare(left, comparison, right) => Some(compare(
+                &left.value(context)?,
+                *comparison,
+                &right.value(context)?,
+            )),
+            Self::In(item, list) => {
+                let (item, Value::List(list)) = (item.value(context)?, list.value(context)?) else {
+                    return None;
+                };
+                let is_equal = |other: &Value<'_>| compare(&item, Comparison::Equal, other);
+                Some(list.iter().any(is_equal))
+            }
             Self::Test(subject, test, argument) => {
-                let (subject, argument) = (subject.text(context), argument.text(context));
-                match test {
+                let subject = subject.value(context)?.into_text()?;
+                let argument = argument.value(context)?.into_text()?;
+                Some(match test {
                     TextTest::StartsWith => subject.starts_with(&*argument),
                     TextTest::EndsWith => subject.ends_with(&*argument),
                     TextTest::Contains => subject.contains(&*argument),
-                }
+                })
             }
-            Self::Matches(text, regex) => regex.is_match(&text.text(context)),
-            Self::Truth(operand) => operand.text(context) == "true",
+            Self::Matches(text, regex) => Some(regex.is_match(&text.value(context)?.into_text()?)),
+            Self::Truth(operand) => Some(match operand.value(context)? {
+                Value::Bool(value) => value,
+                value => value.into_text()? == "true",
+            }),
         }
     }
 }
 
 impl Operand {
-    fn new(operand: &model::Operand) -> Self {
-        match operand {
+    fn compile(operand: &model::Operand) -> Result<Self, RouteError> {
+        let all = |operands: &[model::Operand]| {
+            operands
+                .iter()
+                .map(Self::compile)
+                .collect::<Result<Box<[_]>, _>>()
+        };
+        Ok(match operand {
             model::Operand::Text(template) => Self::Text(Text::new(template)),
-            model::Operand::Number(number) => Self::Number(*number),
+            model::Operand::Integer(number) => Self::Integer(*number),
+            model::Operand::Decimal(number) => Self::Decimal(*number),
             model::Operand::Bool(value) => Self::Bool(*value),
-        }
+            model::Operand::List(list) => Self::List(all(list)?),
+            model::Operand::Condition(condition) => {
+                Self::Condition(Box::new(Expression::compile(condition)?))
+            }
+            model::Operand::Choice(choice) => {
+                let (condition, yes, no) = &**choice;
+                Self::Choice(Box::new((
+                    Expression::compile(condition)?,
+                    Self::compile(yes)?,
+                    Self::compile(no)?,
+                )))
+            }
+            model::Operand::Call(function, arguments) => Self::Call(*function, all(arguments)?),
+        })
     }
 
-    fn text(&self, context: &Context<'_>) -> Cow<'_, str> {
-        match self {
+    fn value<'v>(&'v self, context: &'v Context<'_>) -> Option<Value<'v>> {
+        Some(match self {
             // Decoded, as in other matchers: an escape in the path cannot bypass a comparison.
-            Self::Text(text) => text.evaluate(context, Purpose::File),
-            Self::Number(number) => number.to_string().into(),
-            Self::Bool(true) => "true".into(),
-            Self::Bool(false) => "false".into(),
-        }
-    }
-
-    fn number(&self, context: &Context<'_>) -> Option<f64> {
-        match self {
-            Self::Number(number) => Some(*number),
-            Self::Text(text) => text.evaluate(context, Purpose::File).trim().parse().ok(),
-            Self::Bool(_) => None,
-        }
-    }
-}
-
-/// Compares as numbers if at least one is a number; a text that is not a number is then unequal and
-/// unordered.
-fn compare(left: &Operand, comparison: Comparison, right: &Operand, context: &Context<'_>) -> bool {
-    use std::cmp::Ordering;
-    let numbers = matches!(left, Operand::Number(_)) || matches!(right, Operand::Number(_));
-    let order = if numbers {
-        match (left.number(context), right.number(context)) {
-            (Some(left), Some(right)) => left.partial_cmp(&right),
-            _ => None,
-        }
-    } else {
-        Some(left.text(context).cmp(&right.text(context)))
-    };
-    match comparison {
-        Comparison::Equal => order == Some(Ordering::Equal),
-        Comparison::NotEqual => order != Some(Ordering::Equal),
-        Comparison::Less => order == Some(Ordering::Less),
-        Comparison::LessOrEqual => order.is_some_and(Ordering::is_le),
-        Comparison::Greater => order == Some(Ordering::Greater),
-        Comparison::GreaterOrEqual => order.is_some_and(Ordering::is_ge),
+            Self::Text(text) => Value::Text(text.evaluate(context, Purpose::File)),
+            Self::Integer(number) => Value::Integer(*number),
+            Self::Decimal(number) => Value::Decimal(*number),
+            Self::Bool(value) => Value::Bool(*value),
+            Self::List(list) => {
+                let values = list.iter().map(|operand| operand.value(context));
+                Value::List(values.collect::<Option<_>>()?)
+            }
+            Self::Condition(condition) => Value::Bool(condition.evaluate(context)?),
+            Self::Choice(choice) => {
+                let (condition, yes, no) = &**choice;
+                let chosen = if condition.evaluate(context)? {
+                    yes
+                } else {
+                    no
+                };
+                return chosen.value(context);
+            }
+            Self::Call(function, arguments) => {
+                let values = arguments.iter().map(|operand| operand.value(context));
+                return value::call(*function, values.collect::<Option<_>>()?);
+            }
+        })
     }
 }

@@ -32,5 +32,6 @@ mod routes;
 pub(crate) mod site;
 mod status;
 mod text;
+mod value;
 pub(crate) mod variables;
 pub(crate) mod verdict;

@@ -155,6 +155,53 @@ fn expressions() {
 }
 
 #[test]
+fn expressions_calculate_values() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "@a expression `int({query.n}) > 5`\n\
+         @b `size({path}) > 20 || {path}.size() == 2`\n\
+         @c `{path}.lowerAscii().split('/')[1] in ['one', 'two'] && !({query.x}.trim() == '')`\n\
+         @d `['/old', '/older'].exists(p, {path}.startsWith(p + '/'))`\n\
+         @e `({query.v} == '' ? 'none' : {query.v}).replace('a', 'b') == 'bnb'`\n\
+         @f `int({query.m}) % 2 == 1 && {query.m}.matches(r'^\\d+$')`\n\
+         @g `header({'X': ['1', '2']})`\n\
+         @h `(path('/h*') ? 1 : 0) + int({query.o}) == 3`\n\
+         @i `int({query.i}) == 1 || {path} == '/i'`\n\
+         @j `!(int({query.j}) == 1) && path('/j')`\n\
+         respond @a a\nrespond @b b\nrespond @c c\nrespond @d d\nrespond @e e\nrespond @f f\nrespond @g g\n\
+         respond @h h\nrespond @i i\nrespond @j j\nrespond none",
+    );
+    bodies(
+        &harness,
+        &[
+            ("/none?n=6", "", "a"),
+            ("/none?n=5", "", "none"),
+            // No number: the expression is false.
+            ("/none?n=x", "", "none"),
+            ("/b", "", "b"),
+            ("/12345678901234567890", "", "b"),
+            ("/One/x?x=y", "", "c"),
+            ("/One/x", "", "none"),
+            ("/older/x", "", "d"),
+            ("/oldest/x", "", "none"),
+            ("/none?v=ana", "", "e"),
+            ("/none?m=7", "", "f"),
+            ("/none?m=8", "", "none"),
+            ("/none", "X: 2\r\n", "g"),
+            ("/none", "X: 3\r\n", "none"),
+            ("/hello?o=2", "", "h"),
+            ("/none?o=2", "", "none"),
+            // One side is enough.
+            ("/i", "", "b"),
+            ("/none?i=1", "", "i"),
+            ("/j?j=2", "", "b"),
+            ("/none?j=x", "", "none"),
+        ],
+    );
+}
+
+#[test]
 fn escapes_get_past_no_rule() {
     let directory = tree();
     let private = directory.path().join("private files");
