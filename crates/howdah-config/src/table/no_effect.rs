@@ -17,6 +17,7 @@ const BUFFERS: &str = "bodies are streamed in both directions";
 const CHAINS: &str = "the chain is the one that the authority sends first";
 const NAMES: &str = "the names of the internal authority are fixed";
 const INTERMEDIATE: &str = "the internal authority renews its intermediate certificate itself";
+const FALLBACK: &str = "DNS servers are addressed by IP address";
 const IDLE: &str = "`keepalive DURATION` closes connections without requests";
 
 /// All of them.
@@ -150,6 +151,36 @@ pub(crate) const NO_EFFECT: &[NameWithoutEffect] = &[
         kind: "subdirective of `reverse_proxy`",
         name: "stream_close_delay",
         warning: "a reload closes no WebSocket",
+    },
+    NameWithoutEffect {
+        kind: "subdirective of `request_body`",
+        name: "read_timeout",
+        warning: "`read_body` in the global `servers { timeouts { … } }` is the limit",
+    },
+    NameWithoutEffect {
+        kind: "subdirective of `request_body`",
+        name: "write_timeout",
+        warning: "`write` in the global `servers { timeouts { … } }` is the limit",
+    },
+    NameWithoutEffect {
+        kind: "subdirective of `reverse_proxy`",
+        name: "verbose_logs",
+        warning: "the log has each failure of an upstream in any case",
+    },
+    NameWithoutEffect {
+        kind: "option of `dynamic a`",
+        name: "dial_fallback_delay",
+        warning: FALLBACK,
+    },
+    NameWithoutEffect {
+        kind: "option of `dynamic srv`",
+        name: "dial_fallback_delay",
+        warning: FALLBACK,
+    },
+    NameWithoutEffect {
+        kind: "option of `dynamic srv`",
+        name: "grace_period",
+        warning: "upstreams that were known stay in use while the name cannot be resolved",
     },
     NameWithoutEffect {
         kind: "option of `transport http`",

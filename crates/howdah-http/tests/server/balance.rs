@@ -346,3 +346,84 @@ fn a_name_is_resolved_to_upstreams() {
     assert_eq!(front.get("/unknown").status, 200);
     assert_eq!(front.get("/none").status, 503);
 }
+
+/// A DNS server in which each SRV name has the upstreams `localhost:PORT` in this order, and each other name the
+/// address 127.0.0.1. It ends with the test.
+fn dns_server(ports: Vec<u16>) -> std::net::SocketAddr {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let address = socket.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        let mut query = [0; 1500];
+        while let Ok((length, client)) = socket.recv_from(&mut query) {
+            let name = query[12..length].iter().position(|byte| *byte == 0);
+            let end = 12 + name.expect("the end of the name") + 5;
+            let answers: Vec<Vec<u8>> = match &query[end - 4..end] {
+                [0, 33, ..] => (0u16..)
+                    .zip(&ports)
+                    .map(|(priority, port)| {
+                        let mut data = [priority, 0, *port].map(u16::to_be_bytes).concat();
+                        data.extend(b"\x09localhost\0");
+                        data
+                    })
+                    .collect(),
+                [0, 1, ..] => vec![vec![127, 0, 0, 1]],
+                _ => Vec::new(),
+            };
+            let mut reply = query[..2].to_vec();
+            reply.extend([
+                0x81,
+                0x80,
+                0,
+                1,
+                0,
+                u8::try_from(answers.len()).unwrap(),
+                0,
+                0,
+                0,
+                0,
+            ]);
+            reply.extend(&query[12..end]);
+            for data in answers {
+                // The name of the question, its type and class, for 60 s.
+                reply.extend([0xc0, 12]);
+                reply.extend(&query[end - 4..end]);
+                reply.extend([0, 0, 0, 60, 0, u8::try_from(data.len()).unwrap()]);
+                reply.extend(data);
+            }
+            let _ = socket.send_to(&reply, client);
+        }
+    });
+    address
+}
+
+#[test]
+fn upstreams_are_those_of_srv_records() {
+    let (first, second) = (answering(OK), answering(OK));
+    let ports = vec![first.address.port(), second.address.port()];
+    let resolvers = dns_server(ports.clone());
+    let site = format!(
+        "reverse_proxy /first {{\ndynamic srv {{\nservice http\nproto tcp\nname app.test\nresolvers {resolvers}\n}}\n\
+         lb_policy first\nheader_down X-Of {{upstream_hostport}}\n}}\n\
+         reverse_proxy /each {{\ndynamic srv _http._tcp.app.test {{\nresolvers {resolvers}\ndial_timeout 5s\n}}\n\
+         lb_policy round_robin\nheader_down X-Of {{upstream_hostport}}\n}}\n\
+         reverse_proxy /a {{\ndynamic a app.test {} {{\nresolvers {resolvers}\n}}\nheader_down X-Of {{upstream_hostport}}\n}}",
+        ports[0]
+    );
+    let front = front("", "", &site);
+    let upstream = |path: &str| {
+        let reply = front.get(path);
+        assert_eq!((reply.status, reply.text()), (200, "status: ok"), "{path}");
+        reply.header("x-of").unwrap().to_owned()
+    };
+    let names = [
+        format!("localhost:{}", ports[0]),
+        format!("localhost:{}", ports[1]),
+    ];
+    assert_eq!([upstream("/first"), upstream("/first")], [&*names[0]; 2]);
+    let mut each = [upstream("/each"), upstream("/each")];
+    each.sort();
+    let mut expected = names;
+    expected.sort();
+    assert_eq!(each, expected);
+    assert_eq!(upstream("/a"), format!("127.0.0.1:{}", ports[0]));
+}
