@@ -205,7 +205,6 @@ const OWN: &[Item<Draft>] = &[
             call.set(&mut draft.proxy.rewrite, template(to)?)
         },
     ),
-    Item::Unsupported("verbose_logs", ""),
 ];
 
 pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {

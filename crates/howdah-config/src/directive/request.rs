@@ -26,14 +26,6 @@ pub(crate) const REQUEST_BODY: Table<Option<u64>> = Table {
             },
             |_, call, max_size| call.set(max_size, size(call)?),
         ),
-        Item::Unsupported(
-            "read_timeout",
-            "set `timeouts` in the global option `servers`",
-        ),
-        Item::Unsupported(
-            "write_timeout",
-            "set `timeouts` in the global option `servers`",
-        ),
         Item::Unsupported("set", "PHP gets the body that the client sent"),
     ],
 };
@@ -177,7 +169,8 @@ pub(crate) fn body(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
     cx.read(&REQUEST_BODY, call.block()?, &mut max_size);
     match max_size {
         Some(max_size) => scope.push(key, Handler::RequestBody { max_size }),
-        None if cx.errors.len() > errors => {}
+        // Lines without effect have been reported.
+        None if cx.errors.len() > errors || !call.block()?.is_empty() => {}
         None => {
             return Err(call.error(
                 ErrorKind::Arguments,

@@ -253,9 +253,23 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported(
-            "0rtt",
-            "early data can be replayed, so it is never accepted",
+        Item::Supported(
+            Entry {
+                name: "0rtt",
+                syntax: "0rtt off",
+                default: "`off`",
+                about: "Early data of HTTP/3 is never accepted, because it can be replayed.",
+                differs: "No `on`.",
+                example: "0rtt off",
+            },
+            |_, call, _| match call.one()? {
+                word if word.text == "off" => Ok(()),
+                word => Err(bad_value(
+                    &word.position,
+                    format!("`{}` is not a value of `0rtt`", word.text),
+                    "write `0rtt off`; early data can be replayed",
+                )),
+            },
         ),
         Item::Supported(
             Entry {
