@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use howdah_config::model::{Alpn, CipherSuite as Suite, SiteTls, TlsVersion};
-use rustls::crypto::{CryptoProvider, ring};
+use howdah_config::model::{Alpn, CipherSuite as Suite, Curve, SiteTls, TlsVersion};
+use rustls::crypto::{CryptoProvider, SupportedKxGroup, ring};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::server::{NoServerSessionStorage, ResolvesServerCert, WebPkiClientVerifier};
@@ -26,14 +26,15 @@ pub(crate) fn build(
     provider: &Arc<CryptoProvider>,
     resolver: Arc<dyn ResolvesServerCert>,
 ) -> Result<ServerConfig, TlsError> {
-    let provider = if tls.ciphers.is_empty() {
-        Arc::clone(provider)
-    } else {
-        Arc::new(CryptoProvider {
-            cipher_suites: suites(&tls.ciphers, &provider.cipher_suites),
-            ..(**provider).clone()
-        })
-    };
+    let mut provider = Arc::clone(provider);
+    if !tls.ciphers.is_empty() {
+        let chosen = suites(&tls.ciphers, &provider.cipher_suites);
+        Arc::make_mut(&mut provider).cipher_suites = chosen;
+    }
+    if !tls.curves.is_empty() {
+        let chosen = tls.curves.iter().copied().map(group).collect();
+        Arc::make_mut(&mut provider).kx_groups = chosen;
+    }
     let versions: &[&rustls::SupportedProtocolVersion] = match (tls.min_version, tls.no_tls13) {
         (TlsVersion::Tls13, _) => &[&rustls::version::TLS13],
         (TlsVersion::Tls12, true) => &[&rustls::version::TLS12],
@@ -109,6 +110,14 @@ pub(crate) fn authorities(
         }
     }
     Ok(store)
+}
+
+fn group(curve: Curve) -> &'static dyn SupportedKxGroup {
+    match curve {
+        Curve::X25519 => ring::kx_group::X25519,
+        Curve::Secp256r1 => ring::kx_group::SECP256R1,
+        Curve::Secp384r1 => ring::kx_group::SECP384R1,
+    }
 }
 
 /// The suites of TLS 1.3, and the configured ones of TLS 1.2.

@@ -8,8 +8,8 @@ use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
 use crate::https::options::{directory, eab, email, file};
 use crate::model::{
-    Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, INTERNAL_LIFETIME, Issuer, SiteTls,
-    TlsVersion,
+    Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Curve, INTERNAL_LIFETIME, Issuer,
+    SiteTls, TlsVersion,
 };
 use crate::syntax::tree::Word;
 use crate::table::value::duration;
@@ -74,6 +74,36 @@ pub(crate) const TLS: Table<Draft> = Table {
             |_, call, draft| {
                 for word in call.arguments(1, usize::MAX)? {
                     draft.tls.ciphers.push(suite(word)?);
+                }
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "curves",
+                syntax: "curves CURVE…",
+                default: "`x25519 secp256r1 secp384r1`",
+                about: "Elliptic curves of the key exchange, in order of preference.",
+                differs: "`secp521r1` and `x25519mlkem768` are left out with a warning; one of the others is needed.",
+                example: "curves x25519 secp384r1",
+            },
+            |cx, call, draft| {
+                let words = call.arguments(1, usize::MAX)?;
+                for word in words {
+                    match curve(word)? {
+                        Some(curve) => draft.tls.curves.push(curve),
+                        None => cx.warn(
+                            &word.position,
+                            format!("the curve `{}` is not offered by this version", word.text),
+                        ),
+                    }
+                }
+                if draft.tls.curves.is_empty() {
+                    return Err(bad_value(
+                        &words[0].position,
+                        "no curve is left".into(),
+                        "add `x25519`, `secp256r1` or `secp384r1`",
+                    ));
                 }
                 Ok(())
             },
@@ -208,7 +238,6 @@ pub(crate) const TLS: Table<Draft> = Table {
                 call.arguments(0, 0).map(drop)
             },
         ),
-        Item::Unsupported("curves", "X25519, P-256 and P-384 are always on"),
         Item::Unsupported("load", "give each pair of files with `tls CERT KEY`"),
         Item::Unsupported("dns", DNS),
         Item::Unsupported("dns_ttl", DNS),
@@ -627,6 +656,23 @@ fn version(word: &Word) -> Result<TlsVersion, Error> {
             "write `tls1.2` or `tls1.3`; older ones are broken",
         )),
     }
+}
+
+/// `None`: a secure one that this server lacks.
+fn curve(word: &Word) -> Result<Option<Curve>, Error> {
+    Ok(Some(match word.text.as_str() {
+        "x25519" => Curve::X25519,
+        "secp256r1" => Curve::Secp256r1,
+        "secp384r1" => Curve::Secp384r1,
+        "secp521r1" | "x25519mlkem768" => return Ok(None),
+        other => {
+            return Err(bad_value(
+                &word.position,
+                format!("unknown curve `{other}`"),
+                "write `x25519`, `secp256r1` or `secp384r1`",
+            ));
+        }
+    }))
 }
 
 fn suite(word: &Word) -> Result<CipherSuite, Error> {

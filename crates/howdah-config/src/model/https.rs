@@ -78,6 +78,8 @@ pub struct SiteTls {
     /// `ciphers`: suites of TLS 1.2 by their IANA names, the preferred first. Empty: all supported
     /// ones. Those of TLS 1.3 are always enabled.
     pub ciphers: Vec<CipherSuite>,
+    /// `curves`: of the key exchange, the preferred first. Empty: all supported ones.
+    pub curves: Vec<Curve>,
     /// `alpn`: protocols that are offered, the preferred first. Default `h2 http/1.1`.
     pub alpn: Option<Vec<Alpn>>,
     /// `client_auth`.
@@ -174,6 +176,15 @@ pub enum CipherSuite {
     EcdheRsaAes256,
     EcdheRsaAes128,
     EcdheRsaChacha20,
+}
+
+/// Elliptic curves of the key exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
+pub enum Curve {
+    X25519,
+    Secp256r1,
+    Secp384r1,
 }
 
 /// `client_auth`: certificates of clients.

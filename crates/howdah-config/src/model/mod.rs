@@ -52,7 +52,7 @@ pub use expression::{
 pub use files::{Browse, BrowseOrder, FileServer, Symlinks, TryFiles, TryPolicy};
 pub use global::{Global, HostMetrics, MAX_CONNECTIONS};
 pub use https::{
-    Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, ExternalAccount, Https,
+    Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Curve, ExternalAccount, Https,
     INTERNAL_LIFETIME, Issuer, NoSource, SiteTls, Source, TlsVersion, acme_authority, is_local,
     on_demand_source, redirect_to_https, source,
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::{config, errors};
 use howdah_config::Config;
 use howdah_config::model::{
-    Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, ExternalAccount, Handler,
+    Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Curve, ExternalAccount, Handler,
     INTERNAL_LIFETIME, Issuer, Placeholder, Redis, SiteTls, Source, TlsVersion, on_demand_source,
     source,
 };
@@ -241,7 +241,7 @@ fn tls_of_a_site() {
         })
     );
     let all = tls(
-        "tls {\nprotocols tls1.2 tls1.2\nciphers TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256\nalpn http/1.1\n\
+        "tls {\nprotocols tls1.2 tls1.2\nciphers TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256\ncurves x25519mlkem768 secp384r1 x25519\nalpn http/1.1\n\
          client_auth {\nmode verify_if_given\ntrusted_ca_cert_file a.pem\ntrust_pool file b.pem {\npem_file c.pem\n}\n}\n}",
     );
     assert_eq!(
@@ -250,6 +250,7 @@ fn tls_of_a_site() {
             min_version: TlsVersion::Tls12,
             no_tls13: true,
             ciphers: vec![CipherSuite::EcdheRsaAes128],
+            curves: vec![Curve::Secp384r1, Curve::X25519],
             alpn: Some(vec![Alpn::Http1]),
             client_auth: Some(ClientAuth {
                 roots: vec!["a.pem".into(), "b.pem".into(), "c.pem".into()],
@@ -334,6 +335,14 @@ fn mistakes_are_reported() {
         (
             "a.example {\ntls {\nprotocols tls1.3 tls1.2\n}\n}",
             "3:18: the newest version is older than the oldest; write `protocols tls1.2 tls1.3`",
+        ),
+        (
+            "a.example {\ntls {\ncurves secp521r1\n}\n}",
+            "3:8: no curve is left; add `x25519`, `secp256r1` or `secp384r1`",
+        ),
+        (
+            "a.example {\ntls {\ncurves p256\n}\n}",
+            "3:8: unknown curve `p256`; write `x25519`, `secp256r1` or `secp384r1`",
         ),
         (
             "a.example {\ntls {\nciphers TLS_RSA_WITH_AES_128_CBC_SHA\n}\n}",
