@@ -338,7 +338,8 @@ const OWN: &[Item<Scope>] = &[
             syntax: "try_files FILE… [=CODE]",
             default: "",
             about: "Changes the path of the request to the first FILE that exists below the root; one that ends \
-                    in `/` must be a directory. If none exists, nothing changes, or the response is CODE. A `?` in \
+                    in `/` must be a directory. A FILE with `*` or `[a-z]` stands for all \
+                    files that match it, in the order of their names; values of placeholders are no patterns. If none exists, nothing changes, or the response is CODE. A `?` in \
                     a FILE replaces the query. Takes no matcher.",
             differs: "",
             example: "try_files {path} {path}/ /index.php?{query}",

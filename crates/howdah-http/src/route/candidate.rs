@@ -2,14 +2,25 @@
 
 use std::borrow::Cow;
 
+use glob::{MatchOptions, Pattern, glob_with};
 use howdah_cgi::split_path;
 use howdah_config::model::{Part, Template};
 
 use crate::answer::files::stat::{Kind, Root};
-use crate::message::path::clean;
+use crate::message::path::{clean, from_disk};
 use crate::route::context::Context;
 use crate::route::purpose::Purpose;
 use crate::route::text::Text;
+
+/// Files of a pattern that are looked at.
+const MATCHES: usize = 1000;
+
+/// `*` matches no slash and no hidden file.
+const OPTIONS: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: true,
+};
 
 /// A compiled candidate, for example `/index.php?{query}`.
 #[derive(Debug)]
@@ -20,6 +31,8 @@ pub(crate) struct Candidate {
     directory: bool,
     /// The text after `{path}/`, if it has that form.
     below_path: Option<Box<str>>,
+    /// The path has `*` or `[` as configured: it stands for all files that match it.
+    is_pattern: bool,
 }
 
 /// A candidate that exists.
@@ -45,11 +58,14 @@ impl Candidate {
             path = Text::Constant(clean(constant).as_ref().into());
         }
         let below_path = path.below_path().map(Into::into);
+        let has_pattern =
+            |part: &Part| matches!(part, Part::Text(text) if text.contains(['*', '[']));
         Self {
             path,
             query: query.as_ref().map(Text::new),
             directory,
             below_path,
+            is_pattern: before.parts.iter().any(has_pattern),
         }
     }
 
@@ -111,6 +127,48 @@ impl Candidate {
         }
     }
 
+    /// The files that match its pattern, in the order of their names; otherwise the candidate itself, whether it
+    /// exists or not.
+    pub(super) fn places<'c>(
+        &'c self,
+        index: usize,
+        context: &'c Context<'_>,
+        root: &Root,
+        split: &[String],
+    ) -> Vec<CandidateFile<'c>> {
+        if !self.is_pattern {
+            return vec![self.place(index, context, split)];
+        }
+        // A client cannot choose a pattern.
+        let escape = |value: &str| Pattern::escape(&value.replace('\0', "\u{fffd}"));
+        let pattern = self.path.evaluate_escaped(context, escape);
+        let pattern = clean(&pattern);
+        let (length, path_info) = match split_path(&pattern, split) {
+            Some((script, info)) if !self.directory => (script.len(), info),
+            _ => (pattern.len(), ""),
+        };
+        let prefix = root.prefix();
+        let whole = format!("{}{}", Pattern::escape(prefix), &pattern[..length]);
+        let Ok(found) = glob_with(&whole, OPTIONS) else {
+            return Vec::new();
+        };
+        let paths = found.filter_map(|path| {
+            let path = path.ok()?;
+            let path = from_disk(path.as_os_str());
+            let below = path.strip_prefix(prefix)?.trim_end_matches('/');
+            Some(Cow::Owned(below.to_owned()))
+        });
+        paths
+            .take(MATCHES)
+            .map(|path| CandidateFile {
+                index,
+                path,
+                path_info: path_info.to_owned(),
+                query: self.query(),
+            })
+            .collect()
+    }
+
     pub(crate) fn is_path(&self) -> bool {
         self.path.is_path()
     }
@@ -155,6 +213,17 @@ pub(crate) fn find<'c>(
     for (index, candidate) in candidates.iter().enumerate() {
         // A missing path, or a file, has nothing below it: the disk need not be checked.
         if nothing_below && candidate.below_path.is_some() {
+            continue;
+        }
+        if candidate.is_pattern {
+            let mut places = candidate.places(index, context, root, split).into_iter();
+            let exists = |found: &CandidateFile<'_>| {
+                let kind = context.lookup.kind(root, &found.path);
+                candidate.accepts(kind, found, context)
+            };
+            if let Some(found) = places.find(exists) {
+                return Some(found);
+            }
             continue;
         }
         let found = candidate.place(index, context, split);

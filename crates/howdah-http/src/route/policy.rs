@@ -23,8 +23,10 @@ pub(crate) fn choose<'c>(
         TryPolicy::FirstExist => find(candidates, context, root, split),
         TryPolicy::FirstExistFallback => {
             let (last, others) = candidates.split_last()?;
-            find(others, context, root, split)
-                .or_else(|| Some(last.place(others.len(), context, split)))
+            find(others, context, root, split).or_else(|| {
+                let places = last.places(others.len(), context, root, split);
+                places.into_iter().next()
+            })
         }
         TryPolicy::SmallestSize => best(|own, known| own.len() < known.len()),
         TryPolicy::LargestSize => best(|own, known| own.len() > known.len()),
@@ -47,8 +49,14 @@ fn best<'c>(
     better: fn(&Metadata, &Metadata) -> bool,
 ) -> Option<CandidateFile<'c>> {
     let mut best: Option<(CandidateFile<'c>, Metadata)> = None;
-    for (index, candidate) in candidates.iter().enumerate() {
-        let found = candidate.place(index, context, split);
+    let places = candidates
+        .iter()
+        .enumerate()
+        .flat_map(|(index, candidate)| {
+            let places = candidate.places(index, context, root, split);
+            places.into_iter().map(move |found| (candidate, found))
+        });
+    for (candidate, found) in places {
         let Ok(metadata) = fs::metadata(on_disk(&format!("{}{}", root.prefix(), found.path)))
         else {
             continue;

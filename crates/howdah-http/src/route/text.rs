@@ -66,6 +66,28 @@ impl Text {
         matches!(self, Self::Parts(parts) if parts.iter().any(is_late))
     }
 
+    /// Evaluates it as text of a path, with each placeholder's value escaped.
+    pub(crate) fn evaluate_escaped(
+        &self,
+        context: &Context<'_>,
+        escape: impl Fn(&str) -> String,
+    ) -> String {
+        match self {
+            Self::Constant(text) => text.to_string(),
+            Self::Parts(parts) => parts
+                .iter()
+                .map(|part| match part {
+                    Part::Text(piece) => piece.clone(),
+                    Part::Placeholder(placeholder) => {
+                        let mut value = String::new();
+                        push(&mut value, placeholder, context, Purpose::File);
+                        escape(&value)
+                    }
+                })
+                .collect(),
+        }
+    }
+
     /// Evaluates the text, except values that are known later.
     pub(crate) fn evaluate_deferred(
         &self,
