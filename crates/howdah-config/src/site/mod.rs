@@ -120,6 +120,14 @@ fn resolved_addresses(
         let fixed = written.scheme.is_some();
         let path = written.path.clone();
         match resolve(cx, written, word, has_tls) {
+            // Two ways to write one address, such as `http://localhost, localhost:80`.
+            Ok(address)
+                if listed.iter().any(|other| {
+                    other.site == index
+                        && other.resolved == address
+                        && other.path == path
+                        && other.bind.is_same(&settings.bind)
+                }) => {}
             Ok(address) => {
                 listed.push(SiteAddress {
                     site: index,
@@ -271,6 +279,13 @@ fn resolve(
         (None, Some(_)) => has_tls || (host.is_some() && cx.https.certificates),
         (None, None) => true,
     };
+    if tls && host.as_deref() == Some("*") {
+        return Err(bad_value(
+            &word.position,
+            format!("`{}` cannot have a certificate", word.text),
+            "write `http://*` for hosts of one word such as `localhost`, or `https://` for all hosts",
+        ));
+    }
     let default = if tls { secure } else { plain };
     Ok(Address {
         host,
@@ -296,6 +311,10 @@ fn host_name(word: &Word, host: &str) -> Result<Option<String>, Error> {
     let ipv6 = inner.unwrap_or(host).parse::<std::net::Ipv6Addr>();
     if let Ok(address) = ipv6 {
         return Ok(Some(address.to_string()));
+    }
+    // Any name without a dot: `resolve` checks the rest.
+    if host == "*" {
+        return Ok(Some(host.to_owned()));
     }
     let name = host.strip_prefix("*.").unwrap_or(host);
     let valid = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '.' | '_');

@@ -184,7 +184,7 @@ fn arguments_are_counted() {
 
 #[test]
 fn several_errors_are_reported_at_once() {
-    let text = "{\nhttp_port x\nemail a\n}\nhttp://*:80 {\n\trespnd a\n\tphp_server {\n\t\tindx a\n\t\tenv A\n\t}\n\theader {\n\t\tA\n\t\tB\n\t}\n}";
+    let text = "{\nhttp_port x\nemail a\n}\nhttp://*x:80 {\n\trespnd a\n\tphp_server {\n\t\tindx a\n\t\tenv A\n\t}\n\theader {\n\t\tA\n\t\tB\n\t}\n}";
     let places: Vec<_> = errors(text)
         .iter()
         .map(|error| error.split(": ").next().unwrap_or_default().to_owned())

@@ -66,8 +66,8 @@ fn addresses_are_checked() {
             "1:1: the address `http://{env.A}` has a placeholder; write `{$NAME}` for an environment variable, which is read when the server starts",
         ),
         (
-            "http://*",
-            "1:1: `*` is not a host; write for example `http://example.com`, `http://*.example.com` or `:8080` for all hosts",
+            "http://*x",
+            "1:1: `*x` is not a host; write for example `http://example.com`, `http://*.example.com` or `:8080` for all hosts",
         ),
         (
             "http://bücher.de",
@@ -91,8 +91,12 @@ fn addresses_are_checked() {
             "3:1: the address `:80` is served twice; the other one is at Caddyfile:1:1",
         ),
         (
-            "http://a http://A:80",
-            "1:10: the address `http://A:80` is served twice; the other one is at Caddyfile:1:1",
+            "http://* {\n}\n*:80 {\n}",
+            "3:1: the address `*:80` is served twice; the other one is at Caddyfile:1:1",
+        ),
+        (
+            "* {\n}",
+            "1:1: `*` cannot have a certificate; write `http://*` for hosts of one word such as `localhost`, or `https://` for all hosts",
         ),
         (
             "&(a)",

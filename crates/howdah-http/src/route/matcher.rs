@@ -54,6 +54,8 @@ pub(crate) enum Matcher {
 pub(crate) enum HostPattern {
     Any,
     Exact(String),
+    /// One label alone.
+    Label,
     /// One label under this name, which starts with a dot.
     Below(String),
 }
@@ -61,7 +63,7 @@ pub(crate) enum HostPattern {
 impl HostPattern {
     pub(crate) fn new(text: &str) -> Self {
         match text.strip_prefix('*') {
-            Some("") => Self::Any,
+            Some("") => Self::Label,
             Some(rest) if rest.starts_with('.') => Self::Below(rest.to_ascii_lowercase()),
             _ => Self::Exact(normalize(text).to_ascii_lowercase()),
         }
@@ -73,6 +75,7 @@ impl HostPattern {
         match self {
             Self::Any => true,
             Self::Exact(exact) => host.eq_ignore_ascii_case(exact),
+            Self::Label => !host.is_empty() && !host.contains(['.', ':']),
             Self::Below(domain) => host
                 .find('.')
                 .is_some_and(|dot| dot > 0 && host[dot..].eq_ignore_ascii_case(domain)),
@@ -327,7 +330,10 @@ mod tests {
             ("*.example.com", "example.com", false),
             ("*.example.com", ".example.com", false),
             ("::1", "[::1]", true),
-            ("*", "", true),
+            ("*", "localhost", true),
+            ("*", "a.b", false),
+            ("*", "[::1]", false),
+            ("*", "", false),
         ] {
             assert_eq!(
                 HostPattern::new(pattern).matches(host),

@@ -77,7 +77,7 @@ impl Hosts {
         }
         hosts.sort_by_key(|(pattern, _)| match pattern {
             HostPattern::Exact(_) => 0,
-            HostPattern::Below(_) => 1,
+            HostPattern::Below(_) | HostPattern::Label => 1,
             HostPattern::Any => 2,
         });
         Self { sites: hosts }
