@@ -16,6 +16,7 @@ mod dumpable;
 mod ember;
 mod environment;
 mod forged;
+mod init;
 mod lies;
 mod lifecycle;
 mod live_requests;

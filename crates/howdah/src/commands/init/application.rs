@@ -8,6 +8,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::worker_script::WorkerScript;
+
 /// An application that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::commands) struct Application {
@@ -16,8 +18,8 @@ pub(in crate::commands) struct Application {
     version: Option<String>,
     /// The document root below the folder.
     pub(in crate::commands) root: &'static str,
-    /// The framework has a worker script.
-    pub(in crate::commands) has_worker_script: bool,
+    /// The script for worker mode.
+    pub(in crate::commands) script: WorkerScript,
     /// A file in its folder, or the environment, sets CodeIgniter's environment: development or production.
     has_environment: bool,
     /// `howdah/runtime` is installed.
@@ -130,12 +132,16 @@ impl Application {
             (None, None, None) => return Ok(None),
         };
         let version = version.map(|version| version.trim_start_matches('v').to_owned());
+        let version =
+            version.filter(|version| version.starts_with(|char: char| char.is_ascii_digit()));
+        let is_old = version
+            .as_deref()
+            .is_some_and(|version| number(version) < Some((4, 0)));
         Ok(Some(Self {
             framework,
-            version: version
-                .filter(|version| version.starts_with(|char: char| char.is_ascii_digit())),
+            script: WorkerScript::find(folder, root, framework, !is_old),
+            version,
             root,
-            has_worker_script: folder.join("public/frankenphp-worker.php").is_file(),
             has_environment: std::env::var_os(CODEIGNITER_ENVIRONMENT).is_some()
                 || sets(&folder.join(".env"), CODEIGNITER_ENVIRONMENT),
             has_runtime: packages.contains_key("howdah/runtime"),
@@ -150,11 +156,15 @@ impl Application {
 
     /// Whether its version is at least this one.
     pub(in crate::commands) fn is_at_least(&self, major: u32, minor: u32) -> bool {
-        let mut numbers = self.version.iter().flat_map(|version| version.split('.'));
-        let mut next = || numbers.next()?.parse().ok();
-        let own: Option<(u32, u32)> = next().and_then(|major| Some((major, next()?)));
+        let own = self.version.as_deref().and_then(number);
         own.is_some_and(|own| own >= (major, minor))
     }
+}
+
+/// The first two numbers of a version.
+fn number(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split('.').map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
 /// Whether a file of `NAME = VALUE` lines sets this name.

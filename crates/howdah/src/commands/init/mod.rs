@@ -1,17 +1,21 @@
-//! `howdah init`: finds the application in a folder and writes a Caddyfile with safe settings for it. `--undo` removes
-//! exactly what was written.
+//! `howdah init`: finds the application in a folder and writes a Caddyfile with safe settings for it, and a worker script
+//! if the application has none and one can be made. `--undo` removes exactly what was written.
 
 pub(super) mod application;
+mod front_controller;
 pub(super) mod settings;
+mod tokens;
+pub(super) mod worker_script;
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use self::application::{Application, ROOTS};
 use self::settings::Mode;
+use self::worker_script::WorkerScript;
 use crate::cli;
 use crate::failure::{Failure, Outcome, setup};
 use crate::output::printed;
@@ -19,6 +23,8 @@ use crate::output::printed;
 const CADDYFILE: &str = "Caddyfile";
 /// Record of the written files, for `--undo`.
 const RECORD: &str = ".howdah-init.json";
+const WORKER: &str =
+    "worker mode: it boots once, and its processes handle one request after another";
 
 /// The files that were written.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -42,18 +48,35 @@ pub(crate) fn run(options: &cli::Init) -> Outcome {
         return Err(setup(no_application(folder)));
     };
     let settings = application.settings();
-    let text = settings.caddyfile(&application);
-    write(folder, CADDYFILE, &text)?;
-    let mode = match settings.mode {
-        Mode::Worker => {
-            "worker mode: it boots once, and its processes handle one request after another"
-                .to_owned()
+    let mut files = vec![WrittenFile {
+        name: CADDYFILE.to_owned(),
+        text: settings.caddyfile(&application),
+    }];
+    if let WorkerScript::Made { path, text } = &application.script {
+        files.push(WrittenFile {
+            name: path.clone(),
+            text: text.clone(),
+        });
+    }
+    write(folder, &Record { files })?;
+    let (mode, written) = match (settings.mode, &application.script) {
+        (Mode::Worker, WorkerScript::Made { path, .. }) => {
+            (WORKER.to_owned(), format!("{CADDYFILE} and {path} were"))
         }
-        Mode::Classic { reason } => format!("classic mode: {reason}"),
+        (Mode::Worker, _) => (WORKER.to_owned(), format!("{CADDYFILE} was")),
+        (Mode::Classic { reason }, _) => (
+            format!("classic mode: {reason}"),
+            format!("{CADDYFILE} was"),
+        ),
+    };
+    let removes = if written.ends_with("were") {
+        "them"
+    } else {
+        "it"
     };
     printed(format!(
         "{}: {application}\n{mode}\n\
-         Caddyfile was written; `howdah init --undo` removes it\n\
+         {written} written; `howdah init --undo` removes {removes}\n\
          next: `howdah run`, then open http://localhost:8080\n",
         folder.display()
     ))
@@ -80,31 +103,41 @@ fn no_application(folder: &Path) -> String {
     )
 }
 
-/// Writes a file that does not exist yet, and records it.
-fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
-    let path = folder.join(name);
-    let failed = |error: io::Error| {
-        let hint = if error.kind() == ErrorKind::AlreadyExists {
-            "; rename it, or serve it with `howdah run`"
-        } else {
-            ""
+/// Writes files that do not exist yet, and records them. After an error none of them is left.
+fn write(folder: &Path, record: &Record) -> Result<(), Failure> {
+    let mut written = Vec::new();
+    let result = write_each(folder, record, &mut written);
+    if result.is_err() {
+        for path in written {
+            // The error to report is the first one.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+    result
+}
+
+fn write_each(folder: &Path, record: &Record, written: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    for file in &record.files {
+        let path = folder.join(&file.name);
+        let created = create(&path, &file.text);
+        let error = match created {
+            Ok(()) => {
+                written.push(path);
+                continue;
+            }
+            Err(error) => error,
         };
-        setup(format_args!("{}: {error}{hint}", path.display()))
-    };
-    create(&path, text).map_err(failed)?;
-    let record = Record {
-        files: vec![WrittenFile {
-            name: name.to_owned(),
-            text: text.to_owned(),
-        }],
-    };
-    let noted = serde_json::to_string_pretty(&record).map_err(setup)? + "\n";
+        let exists = error.kind() == ErrorKind::AlreadyExists;
+        let hint = match file.name.as_str() {
+            CADDYFILE if exists => "; rename it, or serve it with `howdah run`",
+            _ => "",
+        };
+        return Err(setup(format_args!("{}: {error}{hint}", path.display())));
+    }
+    let noted = serde_json::to_string_pretty(record).map_err(setup)? + "\n";
     let place = folder.join(RECORD);
-    replace(&place, &noted).map_err(|error| {
-        // Without a record, `--undo` could not remove it. The error to report is that of the record.
-        let _ = std::fs::remove_file(&path);
-        setup(format_args!("{}: {error}", place.display()))
-    })
+    // Without a record, `--undo` could not remove them.
+    replace(&place, &noted).map_err(|error| setup(format_args!("{}: {error}", place.display())))
 }
 
 /// Writes a file that does not exist yet; a link of its name exists.
@@ -133,35 +166,68 @@ fn undo(folder: &Path) -> Outcome {
     })?;
     let record: Record = serde_json::from_str(&text)
         .map_err(|error| setup(format_args!("{}: {error}", place.display())))?;
+    // The record is in a folder that other users may write to.
+    if !record.files.iter().all(|file| is_own(&file.name)) {
+        return Err(setup(format_args!(
+            "{}: not a record of `howdah init`",
+            place.display()
+        )));
+    }
     let mut removed = Vec::new();
+    let mut changed = Vec::new();
     for file in &record.files {
-        // The record is in a folder that other users may write to.
-        if file.name != CADDYFILE {
-            return Err(setup(format_args!(
-                "{}: not a record of `howdah init`",
-                place.display()
-            )));
-        }
         let path = folder.join(&file.name);
-        match std::fs::read_to_string(&path) {
-            Ok(now) if now == file.text => {
-                std::fs::remove_file(&path)
-                    .map_err(|error| setup(format_args!("{}: {error}", path.display())))?;
-                removed.push(format!("{} was removed\n", path.display()));
-            }
-            Ok(_) => {
-                return Err(Failure::Runtime(format!(
-                    "{} was changed since `howdah init` wrote it: it stays",
-                    path.display()
-                )));
-            }
+        match std::fs::read(&path) {
+            Ok(now) if now == file.text.as_bytes() => removed.push(path),
+            Ok(_) => changed.push(path),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(setup(format_args!("{}: {error}", path.display()))),
         }
     }
-    std::fs::remove_file(&place)
-        .map_err(|error| setup(format_args!("{}: {error}", place.display())))?;
-    printed(removed.concat())
+    // A changed Caddyfile needs the script.
+    let kept = if changed.iter().any(|path| path.ends_with(CADDYFILE)) {
+        std::mem::take(&mut removed)
+    } else {
+        Vec::new()
+    };
+    let mut lines = Vec::new();
+    for path in &removed {
+        std::fs::remove_file(path)
+            .map_err(|error| setup(format_args!("{}: {error}", path.display())))?;
+        lines.push(format!("{} was removed\n", path.display()));
+    }
+    let printed = printed(lines.concat())?;
+    if changed.is_empty() {
+        std::fs::remove_file(&place)
+            .map_err(|error| setup(format_args!("{}: {error}", place.display())))?;
+        return Ok(printed);
+    }
+    let list = |paths: &[PathBuf]| {
+        let names = paths.iter().map(|path| path.display().to_string());
+        names.collect::<Vec<_>>().join(" and ")
+    };
+    let (was, stays) = match changed.len() {
+        1 => ("was", "it stays"),
+        _ => ("were", "they stay"),
+    };
+    let with = match kept.len() {
+        0 => String::new(),
+        _ => format!(", with {}", list(&kept)),
+    };
+    Err(Failure::Runtime(format!(
+        "{} {was} changed since `howdah init`: {stays}{with}",
+        list(&changed)
+    )))
+}
+
+/// Whether `howdah init` writes files of this name.
+fn is_own(name: &str) -> bool {
+    let (folder, file) = name.rsplit_once('/').unwrap_or((".", name));
+    match file {
+        CADDYFILE => folder == ".",
+        worker_script::OWN | worker_script::FRANKENPHP => ROOTS.contains(&folder),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -288,5 +354,83 @@ mod tests {
         let error = run(&options(folder, true)).expect_err("it was changed");
         assert!(error.to_string().contains("it stays"), "{error}");
         assert!(folder.join(CADDYFILE).exists());
+    }
+
+    const FRONT: &str = "<?php\n$app = AppFactory::create();\n$app->run();\n";
+
+    /// A folder with an application of Slim, for which `howdah init` was run.
+    fn slim() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().expect("a directory");
+        let folder = dir.path();
+        let composer = r#"{"require": {"slim/slim": "^4.12"}}"#;
+        std::fs::write(folder.join("composer.json"), composer).expect("written");
+        std::fs::create_dir(folder.join("public")).expect("made");
+        std::fs::write(folder.join("public/index.php"), FRONT).expect("written");
+        run(&options(folder, false)).expect("written");
+        dir
+    }
+
+    #[test]
+    fn a_worker_script_is_written_and_removed() {
+        let dir = slim();
+        let folder = dir.path();
+        let script = folder.join("public/howdah-worker.php");
+        let text = std::fs::read_to_string(&script).expect("a script");
+        assert!(text.contains("while (frankenphp_handle_request("), "{text}");
+        let file = std::fs::read_to_string(folder.join(CADDYFILE)).expect("a file");
+        assert!(file.contains("file public/howdah-worker.php\n"), "{file}");
+        run(&options(folder, true)).expect("removed");
+        let names: Vec<_> = tree(folder).into_iter().map(|(path, _)| path).collect();
+        let left = ["composer.json", "public/index.php"].map(|name| folder.join(name));
+        assert_eq!(names, left);
+    }
+
+    #[test]
+    fn a_changed_script_stays_and_is_used_again() {
+        let dir = slim();
+        let folder = dir.path();
+        let script = folder.join("public/howdah-worker.php");
+        std::fs::write(&script, "<?php // changed").expect("written");
+        let error = run(&options(folder, true)).expect_err("it was changed");
+        let named = "public/howdah-worker.php was changed";
+        assert!(error.to_string().contains(named), "{error}");
+        assert!(!folder.join(CADDYFILE).exists());
+        run(&options(folder, false)).expect("written");
+        run(&options(folder, true)).expect("removed");
+        let left = std::fs::read_to_string(&script).expect("it stays");
+        assert_eq!(left, "<?php // changed");
+    }
+
+    #[test]
+    fn a_changed_caddyfile_keeps_its_script() {
+        let dir = slim();
+        let folder = dir.path();
+        std::fs::write(folder.join(CADDYFILE), ":9000\n").expect("written");
+        let error = run(&options(folder, true)).expect_err("it was changed");
+        assert!(
+            error.to_string().ends_with("/public/howdah-worker.php"),
+            "{error}"
+        );
+        assert!(folder.join("public/howdah-worker.php").exists());
+    }
+
+    #[test]
+    fn a_forged_record_removes_nothing() {
+        let dir = slim();
+        let folder = dir.path();
+        let names = ["public/index.php", "../Caddyfile", "../howdah-worker.php"];
+        for name in names {
+            let record = Record {
+                files: vec![WrittenFile {
+                    name: name.to_owned(),
+                    text: FRONT.to_owned(),
+                }],
+            };
+            let text = serde_json::to_string(&record).expect("JSON");
+            std::fs::write(folder.join(RECORD), text).expect("written");
+            let error = run(&options(folder, true)).expect_err(name);
+            assert!(error.to_string().contains("not a record"), "{error}");
+        }
+        assert!(folder.join("public/index.php").exists());
     }
 }

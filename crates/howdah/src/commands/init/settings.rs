@@ -1,16 +1,17 @@
 //! Settings in the Caddyfile of an application: its mode, and paths that must not be served.
 
 use super::application::{Application, Framework};
+use super::worker_script::WorkerScript;
 
 /// How PHP runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::commands) enum Mode {
     /// A script boots once.
     Worker,
     /// State is reset for each request.
     Classic {
         /// The reason, and how to change it.
-        reason: &'static str,
+        reason: String,
     },
 }
 
@@ -18,8 +19,10 @@ pub(in crate::commands) enum Mode {
 #[derive(Debug)]
 pub(in crate::commands) struct Settings {
     pub(in crate::commands) mode: Mode,
-    /// The whole file in worker mode; otherwise the lines before `php_server`.
-    text: &'static str,
+    /// The whole file, if the framework has one of its own.
+    file: Option<&'static str>,
+    /// The lines before `php_server`: paths that must not be served.
+    site: &'static str,
     /// Settings of the file for versions of the framework before these.
     earlier: Vec<Earlier>,
 }
@@ -99,29 +102,34 @@ const NEXTCLOUD: &str = "\
 
 impl Application {
     pub(in crate::commands) fn settings(&self) -> Settings {
-        let worker = |text| Settings {
-            mode: Mode::Worker,
-            text,
-            earlier: Vec::new(),
-        };
-        let classic = |reason, text| Settings {
-            mode: Mode::Classic { reason },
-            text,
-            earlier: Vec::new(),
-        };
+        const AGAIN: &str = "then `howdah init --undo && howdah init`";
         let own = if self.root == "." { OWN_FOLDER } else { "" };
+        let settings = |mode, file, site| Settings {
+            mode,
+            file,
+            site,
+            earlier: Vec::new(),
+        };
+        let worker = |file| settings(Mode::Worker, Some(file), own);
+        let classic = |reason: &str, site| {
+            let reason = reason.to_owned();
+            settings(Mode::Classic { reason }, None, site)
+        };
+        let has_script = !matches!(self.script, WorkerScript::Missing { .. });
         match self.framework {
-            Framework::Laravel if self.has_worker_script => worker(LARAVEL),
+            Framework::Laravel if has_script => worker(LARAVEL),
             Framework::Laravel => classic(
-                "for worker mode install Octane (`composer require laravel/octane`, then `php artisan octane:install \
-                 --server=frankenphp`), undo this and run `howdah init` again",
+                &format!(
+                    "for worker mode install Octane (`composer require laravel/octane`), {AGAIN}"
+                ),
                 own,
             ),
-            Framework::CodeIgniter if self.has_worker_script => worker(CODEIGNITER),
+            Framework::CodeIgniter if has_script => worker(CODEIGNITER),
             Framework::CodeIgniter => classic(
-                "for worker mode run `php spark worker:install` (CodeIgniter 4.7 or later; before, \
-                 `composer require howdah/codeigniter4` and `php spark howdah:install --force`), undo this and run \
-                 `howdah init` again",
+                &format!(
+                    "for worker mode run `php spark worker:install` (CodeIgniter 4.7 or later; before, `composer \
+                     require howdah/codeigniter4`), {AGAIN}"
+                ),
                 own,
             ),
             Framework::Symfony if self.has_runtime || self.is_at_least(7, 4) => Settings {
@@ -140,49 +148,62 @@ impl Application {
                 ..worker(SYMFONY)
             },
             Framework::Symfony => classic(
-                "for worker mode with Symfony before 7.4 run `composer require howdah/runtime`, undo this and run \
-                 `howdah init` again",
-                own,
-            ),
-            Framework::Slim | Framework::Mezzio => classic(
-                "for worker mode see the package howdah/psr15, whose runner is a worker script",
+                &format!(
+                    "for worker mode with Symfony before 7.4 run `composer require howdah/runtime`, {AGAIN}"
+                ),
                 own,
             ),
             Framework::WordPress => classic(GLOBALS, WORDPRESS),
             Framework::Drupal => classic(NO_SCRIPT, DRUPAL),
             Framework::MediaWiki => classic(GLOBALS, MEDIAWIKI),
             Framework::Nextcloud => classic(GLOBALS, NEXTCLOUD),
-            Framework::CakePhp | Framework::Laminas | Framework::Yii | Framework::Plain => {
-                classic(NO_SCRIPT, own)
-            }
+            Framework::CakePhp
+            | Framework::Laminas
+            | Framework::Mezzio
+            | Framework::Plain
+            | Framework::Slim
+            | Framework::Yii => match &self.script {
+                WorkerScript::Missing { reason } => {
+                    classic(reason.as_deref().unwrap_or(NO_SCRIPT), own)
+                }
+                _ => settings(Mode::Worker, None, own),
+            },
         }
     }
 }
 
 impl Settings {
-    /// The lines before `php_server` in each mode: paths that must not be served.
+    /// The lines before `php_server` in classic mode: paths that must not be served.
     pub(in crate::commands) fn site(&self) -> &'static str {
-        match self.mode {
-            Mode::Worker => "",
-            Mode::Classic { .. } => self.text,
-        }
+        self.site
     }
 
     /// The text of the Caddyfile.
     pub(in crate::commands) fn caddyfile(&self, application: &Application) -> String {
         const WRITTEN: &str = "# Written by `howdah init`; `howdah init --undo` removes it.\n";
-        match self.mode {
-            Mode::Worker => {
-                let text = format!("{WRITTEN}{}", self.text);
-                let earlier = self.earlier.iter();
-                earlier.fold(text, |text, setting| setting.apply(&text))
-            }
-            Mode::Classic { .. } => format!(
-                "{WRITTEN}# {application} on http://localhost:8080. From the application's folder: howdah run\n:8080 \
-                 {{\n\troot * {}\n\tencode zstd br gzip\n{}\tphp_server\n}}\n",
-                application.root, self.text
-            ),
+        if let Some(file) = self.file {
+            let text = format!("{WRITTEN}{file}");
+            let earlier = self.earlier.iter();
+            return earlier.fold(text, |text, setting| setting.apply(&text));
         }
+        let script = application.script.path();
+        let script = script.filter(|_| self.mode == Mode::Worker);
+        let worker = script.map_or_else(String::new, |script| {
+            format!(
+                "{{\n\tfrankenphp {{\n\t\tworker {{\n\t\t\tfile {script}\n\t\t\tmax_requests 10000\n\t\t}}\n\t}}\n}}\n\n"
+            )
+        });
+        let name = script.and_then(|script| script.rsplit('/').next());
+        let front = name.filter(|name| *name != "index.php");
+        let front = front.map_or_else(String::new, |name| {
+            format!(" {{\n\t\ttry_files {{path}} {name}\n\t}}")
+        });
+        format!(
+            "{WRITTEN}# {application} on http://localhost:8080. From the application's folder: howdah run\n{worker}:8080 \
+             {{\n\troot * {root}\n\tencode zstd br gzip\n{site}\tphp_server{front}\n}}\n",
+            root = application.root,
+            site = self.site,
+        )
     }
 }
 
@@ -239,6 +260,43 @@ mod tests {
     }
 
     #[test]
+    fn slim_and_mezzio_have_a_script_if_it_can_be_made() {
+        let front = "<?php $app = AppFactory::create(); $app->run();";
+        let of = |package: &str, index: &str| {
+            let composer = format!(r#"{{"require": {{{package}}}}}"#);
+            let (mode, text) =
+                caddyfile(&[("composer.json", &composer), ("public/index.php", index)]);
+            match mode {
+                Mode::Worker => text,
+                Mode::Classic { reason } => reason,
+            }
+        };
+        for package in [r#""slim/slim": "^4.12""#, r#""mezzio/mezzio": "^3.7""#] {
+            let text = of(package, front);
+            assert!(text.contains("file public/howdah-worker.php\n"), "{text}");
+            assert!(
+                text.contains("try_files {path} howdah-worker.php\n"),
+                "{text}"
+            );
+            let reason = of(package, "<?php echo 1;");
+            assert!(
+                reason.contains("`composer require howdah/psr15`"),
+                "{reason}"
+            );
+        }
+        let reason = of(r#""slim/slim": "^3.12""#, front);
+        assert!(reason.contains("update Slim"), "{reason}");
+        // The script of howdah/psr15 is the front controller itself.
+        let runner =
+            r"<?php (new Howdah\Psr15\Runner($app, Howdah\Psr15\Requests::find()))->run();";
+        for package in ["", r#""slim/slim": "^4.12""#] {
+            let text = of(package, runner);
+            assert!(text.contains("file public/index.php\n"), "{text}");
+            assert!(text.contains("\tphp_server\n"), "{text}");
+        }
+    }
+
+    #[test]
     fn worker_mode_is_for_what_has_a_script() {
         let with = |package: &str, version: &str, more: &[(&str, &str)]| {
             let lock = format!(r#"{{"packages":[{{"name":"{package}","version":"{version}"}}]}}"#);
@@ -254,6 +312,15 @@ mod tests {
             assert_eq!(with(package, "v12.0.0", &script).0, Mode::Worker);
             assert_ne!(with(package, "v12.0.0", &[]).0, Mode::Worker);
         }
+        // Installed, but without its script.
+        let octane = [("vendor/laravel/octane/bin/frankenphp-worker.php", "")];
+        assert_eq!(
+            with("laravel/framework", "v12.0.0", &octane).0,
+            Mode::Worker
+        );
+        let template = "vendor/howdah/codeigniter4/src/Commands/Views/worker.php.tpl";
+        let (mode, _) = with("codeigniter4/framework", "v4.6.0", &[(template, "<?php")]);
+        assert_eq!(mode, Mode::Worker);
         let symfony = "symfony/framework-bundle";
         let (mode, text) = with(symfony, "v7.4.0", &[]);
         assert_eq!(mode, Mode::Worker);

@@ -1,0 +1,103 @@
+//! The worker script of an application: its own, or one that `howdah init` writes.
+
+use std::path::Path;
+
+use super::application::Framework;
+use super::front_controller;
+
+/// Name of a script that is made from the front controller, in the document root.
+pub(super) const OWN: &str = "howdah-worker.php";
+/// Name of the scripts of Octane and of CodeIgniter.
+pub(super) const FRANKENPHP: &str = "frankenphp-worker.php";
+
+/// Octane's script, without the settings that `octane:install` makes beside it.
+const OCTANE: &str = "<?php\n\n// Written by `howdah init`.\n\nrequire __DIR__ . \
+                      '/../vendor/laravel/octane/bin/frankenphp-worker.php';\n";
+
+/// What serves the requests of a worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::commands) enum WorkerScript {
+    /// The application has it, at this path below its folder.
+    Present { path: String },
+    /// `howdah init` writes it.
+    Made { path: String, text: String },
+    /// There is none. The reason is for frameworks whose front controller was examined.
+    Missing { reason: Option<String> },
+}
+
+impl WorkerScript {
+    /// The script for the application in a folder. `has_new_slim`: its Slim, if it has one, is 4 or later.
+    pub(super) fn find(
+        folder: &Path,
+        root: &str,
+        framework: Framework,
+        has_new_slim: bool,
+    ) -> Self {
+        let below = |name: &str| match root {
+            "." => name.to_owned(),
+            root => format!("{root}/{name}"),
+        };
+        let exists = |path: &str| folder.join(path).is_file();
+        let present = |path: String| exists(&path).then_some(Self::Present { path });
+        let made = |path: String, text: String| Self::Made { path, text };
+        let found = match framework {
+            Framework::Laravel => present(below(FRANKENPHP)).or_else(|| {
+                let octane = "vendor/laravel/octane/bin/frankenphp-worker.php";
+                let is_installed = root == "public" && exists(octane);
+                is_installed.then(|| made(below(FRANKENPHP), OCTANE.to_owned()))
+            }),
+            Framework::CodeIgniter => present(below(FRANKENPHP)).or_else(|| {
+                let template = "vendor/howdah/codeigniter4/src/Commands/Views/worker.php.tpl";
+                let text = std::fs::read_to_string(folder.join(template)).ok()?;
+                (root == "public").then(|| made(below(FRANKENPHP), text))
+            }),
+            _ => None,
+        };
+        let index = below("index.php");
+        let code = std::fs::read_to_string(folder.join(&index)).unwrap_or_default();
+        let is_worker = code.contains(r"Howdah\Psr15\Runner");
+        found.unwrap_or_else(|| match framework {
+            Framework::CakePhp
+            | Framework::Laminas
+            | Framework::Mezzio
+            | Framework::Plain
+            | Framework::Slim
+            | Framework::Yii
+                if is_worker =>
+            {
+                Self::Present { path: index }
+            }
+            Framework::Slim if !has_new_slim => Self::Missing {
+                reason: Some(
+                    "Slim before 4 stores the request in its container; for worker mode update Slim"
+                        .to_owned(),
+                ),
+            },
+            Framework::Slim | Framework::Mezzio => {
+                present(below(OWN)).unwrap_or_else(|| Self::from_front_controller(below(OWN), &index, &code))
+            }
+            _ => Self::Missing { reason: None },
+        })
+    }
+
+    fn from_front_controller(path: String, index: &str, code: &str) -> Self {
+        match front_controller::worker_script(index, code) {
+            Ok(text) => Self::Made { path, text },
+            Err(reason) => Self::Missing {
+                reason: Some(format!(
+                    "{index} {reason}, so which of its statements may run once is unknown; for worker mode run \
+                     `composer require howdah/psr15`, end {index} with `(new Howdah\\Psr15\\Runner($app, \
+                     Howdah\\Psr15\\Requests::find()))->run();`, then `howdah init --undo && howdah init`"
+                )),
+            },
+        }
+    }
+
+    /// The path of the script below the application's folder.
+    pub(super) fn path(&self) -> Option<&str> {
+        match self {
+            Self::Present { path } | Self::Made { path, .. } => Some(path),
+            Self::Missing { .. } => None,
+        }
+    }
+}
