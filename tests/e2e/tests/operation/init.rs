@@ -93,10 +93,13 @@ fn two_requests(www: &Www) -> [(Value, Option<String>); 2] {
     assert_eq!(one["uri"], "/first?a=1", "{one}");
     assert_eq!(two["uri"], "/second", "{two}");
     assert_eq!(two["post"]["b"], "2", "{two}");
-    // A file in the document root is sent.
-    server.get("/style.css").assert_status(404);
+    // A file in the document root is sent, and no script but the front controller runs.
     www.write("public/style.css", "body {}");
     server.get("/style.css").assert(200, "body {}");
+    www.write("public/evil.php", "<?php echo 'evil';");
+    for script in ["/evil.php", "/evil.php/info", "/howdah-worker.php"] {
+        server.get(script).assert_status(404);
+    }
     responses
 }
 
@@ -115,7 +118,7 @@ $app->run();
     assert_eq!(one["boot"], two["boot"]);
     init(&www, &["--undo"]);
     let left = std::fs::read_dir(www.path().join("public")).expect("readable");
-    assert_eq!(left.count(), 2, "index.php and style.css");
+    assert_eq!(left.count(), 3, "index.php, style.css and evil.php");
     assert!(!www.path().join("Caddyfile").exists());
     assert!(!www.path().join(".howdah-init.json").exists());
 }

@@ -17,6 +17,7 @@ mod ember;
 mod environment;
 mod forged;
 mod init;
+mod init_settings;
 mod lies;
 mod lifecycle;
 mod live_requests;

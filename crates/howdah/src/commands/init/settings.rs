@@ -22,7 +22,7 @@ pub(in crate::commands) struct Settings {
     /// The whole file, if the framework has one of its own.
     file: Option<&'static str>,
     /// The lines before `php_server`: paths that must not be served.
-    site: &'static str,
+    site: String,
     /// Settings of the file for versions of the framework before these.
     earlier: Vec<Earlier>,
 }
@@ -62,76 +62,139 @@ const GLOBALS: &str = "it keeps the request in global variables, so it cannot ru
 /// Added if the document root is the application's folder itself.
 const OWN_FOLDER: &str = "\
 \t# Files of the application that are not for clients.
-\t@private path /composer.json /composer.lock /package.json /package-lock.json /vendor/* /Caddyfile
+\t@private path_regexp (?i)^/(composer\\.(json|lock|phar)|package(-lock)?\\.json|yarn\\.lock|Caddyfile|vendor(/.*)?|node_modules(/.*)?)$
 \trespond @private 404
+";
+
+/// Added if this folder also has the code of a framework.
+const OWN_CODE: &str = "\
+\t@code path_regexp (?i)^/(app|artisan|bin|bootstrap|config|data|database|logs?|module|phpunit\\.xml.*|resources|routes|runtime|spark|src|storage|system|templates|tests?|tmp|var|views|writable)(/.*)?$
+\trespond @code 404
+";
+
+/// Copies that editors and people leave behind, and what contains secrets or data.
+const BACKUPS: &str = "\
+\t# Copies of scripts, dumps of databases, logs.
+\t@backups {
+\t\tfile
+\t\tpath_regexp (?i)(~|\\.(bak|dist|inc|ini|log|old|orig|save|sql|sqlite3?|sw[op])(\\.(bz2|gz|xz|zip|zst))?)$
+\t}
+\trespond @backups 404
+";
+
+/// For frameworks with a front controller.
+const FRONT_CONTROLLER: &str = "\
+\t# Only the front controller runs: no PHP among uploads and assets.
+\t@scripts {
+\t\tfile {
+\t\t\tsplit_path .php
+\t\t}
+\t\tpath_regexp (?i)\\.php(/|$)
+\t\tnot path /index.php /index.php/*
+\t}
+\trespond @scripts 404
 ";
 
 const WORDPRESS: &str = "\
 \t# Uploads are sent and never run.
-\t@uploads path_regexp (?i)^/(wp-content|app)/uploads/.*\\.(php|phtml|phar)
+\t@uploads path_regexp (?i)^/((wp-content|app)/(blogs\\.dir|files|uploads)|files)/.*\\.(php[0-9]?|phtml|phar)(/|$)
 \trespond @uploads 403
-\t@private path /wp-config.php /wp-content/debug.log /composer.json /composer.lock /vendor/* /Caddyfile
+\t@private path_regexp (?i)^/(wp-config(-sample)?\\.php|wp-content/debug\\.log|composer\\.(json|lock)|vendor/.*|Caddyfile)
 \trespond @private 404
 ";
 
 const DRUPAL: &str = "\
-\t# Files of modules and of Composer, and PHP among uploads.
-\t@private path_regexp (?i)\\.(engine|inc|install|make|module|profile|po|sh|sql|theme|twig|xtmpl|yml)$|^/(composer\\.(json|lock)|Caddyfile)$|^/vendor/
+\t# Files of modules and of Composer, settings, private files, and PHP among uploads.
+\t@private path_regexp (?i)\\.(engine|inc|install|make|module|profile|po|sh|theme|twig|tpl(\\.php)?|xtmpl|ya?ml)$|(^|/)(composer\\.(json|lock)|package\\.json|web\\.config|yarn\\.lock)$|^/(Caddyfile|autoload\\.php|vendor/.*)$|^/sites/[^/]+/(private/|settings|services|default\\.s)
 \trespond @private 404
-\t@uploads path_regexp (?i)^/sites/[^/]+/files/.*\\.php
+\t@uploads path_regexp (?i)^/sites/[^/]+/files/.*\\.(php[0-9]?|phtml|phar)(/|$)
 \trespond @uploads 403
+\t# Scripts that Drupal calls by their paths.
+\t@scripts {
+\t\tfile {
+\t\t\tsplit_path .php
+\t\t}
+\t\tpath_regexp (?i)\\.php(/|$)
+\t\tnot path_regexp ^/([^/]+|core/[^/]+|core/modules/statistics/statistics)\\.php(/|$)
+\t}
+\trespond @scripts 403
 ";
 
 const MEDIAWIKI: &str = "\
-\t# Uploads are sent and never run; what belongs to the installation is not for clients.
-\t@uploads path_regexp (?i)^/images/.*\\.(php|phtml|phar)
+\t# Uploads are sent and never run.
+\t@uploads path_regexp (?i)^/images/.*\\.(php[0-9]?|phtml|phar)(/|$)
 \trespond @uploads 403
-\t@private path /cache/* /includes/* /languages/* /maintenance/* /serialized/* /vendor/* /LocalSettings.php /composer.json /composer.lock /Caddyfile
+\t# What belongs to the installation is not for clients.
+\t@private path_regexp ^/(LocalSettings\\.php.*|Caddyfile|composer\\.(json|lock|local\\.json).*|(cache|docs|images/(deleted|lockdir|temp)|includes|languages|maintenance|serialized|sql|tests|vendor)(/.*)?)$
 \trespond @private 404
+\t# The entry points of MediaWiki; extensions have none.
+\t@scripts {
+\t\tfile {
+\t\t\tsplit_path .php
+\t\t}
+\t\tpath_regexp (?i)\\.php(/|$)
+\t\tnot path_regexp ^/(api|img_auth|index|load|opensearch_desc|rest|thumb|thumb_handler|mw-config/index)\\.php(/|$)
+\t}
+\trespond @scripts 404
 ";
 
 const NEXTCLOUD: &str = "\
 \tredir /.well-known/carddav /remote.php/dav 301
 \tredir /.well-known/caldav /remote.php/dav 301
-\t@private path /build/* /tests/* /config/* /lib/* /3rdparty/* /templates/* /data/* /autotest* /occ* /issue* /indie* /db_* /console* /Caddyfile
+\t@private path_regexp ^/((3rdparty|build|config|data|lib|templates|tests)(/.*)?|autotest.*|console.*|db_.*|indie.*|issue.*|occ.*|composer\\.(json|lock)|package(-lock)?\\.json|vendor(/.*)?|Caddyfile)$
 \trespond @private 404
+\t# The entry points of Nextcloud.
+\t@scripts {
+\t\tfile {
+\t\t\tsplit_path .php
+\t\t}
+\t\tpath_regexp (?i)\\.php(/|$)
+\t\tnot path_regexp ^/(index|remote|public|cron|core/ajax/update|status|ocs/v[12]|ocs-provider/.+|updater/.+|.+/richdocumentscode(_arm64)?/proxy)\\.php(/|$)
+\t}
+\trespond @scripts 404
 \theader Referrer-Policy no-referrer
 \theader X-Content-Type-Options nosniff
 \theader X-Frame-Options SAMEORIGIN
+\theader X-Permitted-Cross-Domain-Policies none
+\theader X-Robots-Tag \"noindex, nofollow\"
 ";
 
 impl Application {
     pub(in crate::commands) fn settings(&self) -> Settings {
         const AGAIN: &str = "then `howdah init --undo && howdah init`";
-        let own = if self.root == "." { OWN_FOLDER } else { "" };
-        let settings = |mode, file, site| Settings {
+        let is_own = self.root == ".";
+        let parts: &[&str] = match self.framework {
+            Framework::WordPress => &[WORDPRESS, BACKUPS],
+            Framework::Drupal => &[DRUPAL, BACKUPS],
+            Framework::MediaWiki => &[MEDIAWIKI, BACKUPS],
+            Framework::Nextcloud => &[NEXTCLOUD, BACKUPS],
+            Framework::Plain if is_own => &[OWN_FOLDER, BACKUPS],
+            Framework::Plain => &[],
+            _ if is_own => &[OWN_FOLDER, OWN_CODE, BACKUPS, FRONT_CONTROLLER],
+            _ => &[FRONT_CONTROLLER],
+        };
+        let settings = |mode, file| Settings {
             mode,
             file,
-            site,
+            site: parts.concat(),
             earlier: Vec::new(),
         };
-        let worker = |file| settings(Mode::Worker, Some(file), own);
-        let classic = |reason: &str, site| {
+        let worker = |file| settings(Mode::Worker, Some(file));
+        let classic = |reason: &str| {
             let reason = reason.to_owned();
-            settings(Mode::Classic { reason }, None, site)
+            settings(Mode::Classic { reason }, None)
         };
         let has_script = !matches!(self.script, WorkerScript::Missing { .. });
         match self.framework {
             Framework::Laravel if has_script => worker(LARAVEL),
-            Framework::Laravel => classic(
-                &format!(
-                    "for worker mode install Octane (`composer require laravel/octane`), {AGAIN}"
-                ),
-                own,
-            ),
+            Framework::Laravel => classic(&format!(
+                "for worker mode install Octane (`composer require laravel/octane`), {AGAIN}"
+            )),
             Framework::CodeIgniter if has_script => worker(CODEIGNITER),
-            Framework::CodeIgniter => classic(
-                &format!(
-                    "for worker mode run `php spark worker:install` (CodeIgniter 4.7 or later; before, `composer \
+            Framework::CodeIgniter => classic(&format!(
+                "for worker mode run `php spark worker:install` (CodeIgniter 4.7 or later; before, `composer \
                      require howdah/codeigniter4`), {AGAIN}"
-                ),
-                own,
-            ),
+            )),
             Framework::Symfony if self.has_runtime || self.is_at_least(7, 4) => Settings {
                 earlier: vec![
                     Earlier {
@@ -147,41 +210,35 @@ impl Application {
                 ],
                 ..worker(SYMFONY)
             },
-            Framework::Symfony => classic(
-                &format!(
-                    "for worker mode with Symfony before 7.4 run `composer require howdah/runtime`, {AGAIN}"
-                ),
-                own,
-            ),
-            Framework::WordPress => classic(GLOBALS, WORDPRESS),
-            Framework::Drupal => classic(NO_SCRIPT, DRUPAL),
-            Framework::MediaWiki => classic(GLOBALS, MEDIAWIKI),
-            Framework::Nextcloud => classic(GLOBALS, NEXTCLOUD),
+            Framework::Symfony => classic(&format!(
+                "for worker mode with Symfony before 7.4 run `composer require howdah/runtime`, {AGAIN}"
+            )),
+            Framework::WordPress | Framework::MediaWiki | Framework::Nextcloud => classic(GLOBALS),
+            Framework::Drupal => classic(NO_SCRIPT),
             Framework::CakePhp
             | Framework::Laminas
             | Framework::Mezzio
             | Framework::Plain
             | Framework::Slim
             | Framework::Yii => match &self.script {
-                WorkerScript::Missing { reason } => {
-                    classic(reason.as_deref().unwrap_or(NO_SCRIPT), own)
-                }
-                _ => settings(Mode::Worker, None, own),
+                WorkerScript::Missing { reason } => classic(reason.as_deref().unwrap_or(NO_SCRIPT)),
+                _ => settings(Mode::Worker, None),
             },
         }
     }
 }
 
 impl Settings {
-    /// The lines before `php_server` in classic mode: paths that must not be served.
-    pub(in crate::commands) fn site(&self) -> &'static str {
-        self.site
+    /// The lines before `php_server`: paths that must not be served.
+    pub(in crate::commands) fn site(&self) -> &str {
+        &self.site
     }
 
     /// The text of the Caddyfile.
     pub(in crate::commands) fn caddyfile(&self, application: &Application) -> String {
         const WRITTEN: &str = "# Written by `howdah init`; `howdah init --undo` removes it.\n";
         if let Some(file) = self.file {
+            let file = file.replacen("\tphp_server", &format!("{}\tphp_server", self.site), 1);
             let text = format!("{WRITTEN}{file}");
             let earlier = self.earlier.iter();
             return earlier.fold(text, |text, setting| setting.apply(&text));

@@ -40,16 +40,17 @@ impl WorkerScript {
         let exists = |path: &str| folder.join(path).is_file();
         let present = |path: String| exists(&path).then_some(Self::Present { path });
         let made = |path: String, text: String| Self::Made { path, text };
+        // Their scripts name their paths relative to it.
+        let is_public = root == "public";
         let found = match framework {
-            Framework::Laravel => present(below(FRANKENPHP)).or_else(|| {
+            Framework::Laravel if is_public => present(below(FRANKENPHP)).or_else(|| {
                 let octane = "vendor/laravel/octane/bin/frankenphp-worker.php";
-                let is_installed = root == "public" && exists(octane);
-                is_installed.then(|| made(below(FRANKENPHP), OCTANE.to_owned()))
+                exists(octane).then(|| made(below(FRANKENPHP), OCTANE.to_owned()))
             }),
-            Framework::CodeIgniter => present(below(FRANKENPHP)).or_else(|| {
+            Framework::CodeIgniter if is_public => present(below(FRANKENPHP)).or_else(|| {
                 let template = "vendor/howdah/codeigniter4/src/Commands/Views/worker.php.tpl";
                 let text = std::fs::read_to_string(folder.join(template)).ok()?;
-                (root == "public").then(|| made(below(FRANKENPHP), text))
+                Some(made(below(FRANKENPHP), text))
             }),
             _ => None,
         };
