@@ -37,6 +37,20 @@ else
 	echo "lint-php: packages not validated, since composer is not installed" >&2
 fi
 
+# PHPStan needs the libraries that `composer install` in a package's folder installs.
+if command -v phpstan >/dev/null; then
+	for package in php/*/phpstan.neon.dist; do
+		folder=$(dirname "$package")
+		if [ -d "$folder/vendor" ]; then
+			phpstan analyse --no-progress --configuration "$package" --autoload-file "$folder/vendor/autoload.php"
+		else
+			echo "lint-php: $folder not analysed by phpstan, since $folder/vendor is missing" >&2
+		fi
+	done
+else
+	echo "lint-php: packages not analysed by phpstan, since it is not installed" >&2
+fi
+
 # Analyses a package with the library that it is for: PACKAGE IGNORED-CODE FOLDER...
 analyze_with() {
 	local package=$1 ignored=$2 config

@@ -131,7 +131,7 @@ test)
 		"php$version-intl" "php$version-zip" "php$version-pgsql" "php$version-mysql" php-apcu \
 		postgresql mariadb-server redis-server memcached
 	# Event loops: the third-party package of Icinga is where Debian has ReactPHP's.
-	packaged php-codesniffer php-redis php-memcached php-amphp-amp icinga-php-thirdparty
+	packaged php-codesniffer phpunit php-redis php-memcached php-amphp-amp icinga-php-thirdparty
 	install "${packages[@]}"
 	browser
 	if [ -f tests/apps/packages.txt ]; then

@@ -31,6 +31,7 @@ export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) + 2))}
 # In one, since dependencies are built again for another choice of packages. nohup and some supervisors have SIGHUP
 # ignored, by which the tests reload.
 step "unit tests, end to end, conformance" tests/databases.sh env --default-signal=HUP scripts/run-tests.py --workspace
+step "Composer packages" scripts/test-php-packages.sh
 step "image" sh -c 'python3 -m unittest discover -q tests/image && python3 tests/image/compose.py'
 step "tutorials" sh -c 'python3 -m unittest discover -q tests/tutorials && python3 tests/tutorials/run.py'
 step "model checks of the queue" loom

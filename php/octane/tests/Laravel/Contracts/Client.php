@@ -1,0 +1,12 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Laravel\Octane\Contracts;
+
+/**
+ * Stand-in.
+ */
+interface Client
+{
+}
