@@ -8,6 +8,7 @@ use howdah_shm::{Cancel, SlotId, SlotState, WorkerId};
 use super::exchange::ExchangeState;
 use super::spool;
 use super::{Inner, SWEEP, Table, WaiterState};
+use crate::crash_report::text;
 use crate::messages::{HeldRequest, KillReason, SupervisorMessage};
 use crate::process::slow_log::{SlowEnd, SlowTimer, seconds};
 use crate::response::CallError;
@@ -18,6 +19,9 @@ use crate::status::SlowOutcome;
 const HELD_MAX: Duration = Duration::from_secs(1);
 /// The same limit while other requests wait for a worker.
 const HELD_MAX_CROWDED: Duration = Duration::from_millis(100);
+
+/// Characters of method and URI in the log of slow requests, about as many as PHP's own samples have.
+const TITLE_MAX: usize = 300;
 
 /// A request that a worker runs.
 struct RunningRequest {
@@ -133,7 +137,9 @@ impl Inner {
             outcome,
             client_disconnected: state.disconnected_early,
             repeated,
-            title: target.map_or_else(String::new, |own| format!("{} {}", own.method, own.path)),
+            title: target.map_or_else(String::new, |own| {
+                text::line(&format!("{} {}", own.method, own.path), TITLE_MAX)
+            }),
             at: Instant::now(),
         };
         let Some(timeline) = log.end(state.request_id, end) else {

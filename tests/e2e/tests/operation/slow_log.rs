@@ -3,7 +3,7 @@
 use std::thread;
 
 use howdah_testkit::log::LogLine;
-use howdah_testkit::{Gate, PATIENCE, Request, Server, Www, process};
+use howdah_testkit::{Gate, PATIENCE, Request, Server, Signal, Www, process};
 use howdah_tests::admin::{Admin, ON};
 use howdah_tests::meeting::{Meeting, request};
 use howdah_tests::{caddyfile, encode};
@@ -249,6 +249,36 @@ fn the_timeline_names_a_crash() {
             (", by a crash of the PHP process", "crash"),
         );
     }
+}
+
+/// A process that is stopped takes no sample, so the front names its request.
+#[test]
+fn a_long_uri_of_a_request_without_a_sample_is_cut() {
+    let www = Www::new();
+    let server = pool(&www, "", None);
+    let admin = Admin::of(&server);
+    let mut gate = server.gate("gate");
+    let long = format!("{}&long={}", target(&gate, ""), "x".repeat(20_000));
+    thread::scope(|scope| {
+        let response = scope.spawn(|| server.send(&Request::new("POST", &long)));
+        gate.reached();
+        let workers = server.workers();
+        for worker in &workers {
+            process::kill(worker.pid, Signal::STOP).expect("it runs");
+        }
+        let listed = || admin.get("/activity?log=0").json()["slow"][0]["age_ms"].is_u64();
+        assert!(process::wait_until(PATIENCE, listed));
+        for worker in &workers {
+            process::kill(worker.pid, Signal::KILL).expect("it is there");
+        }
+        response.join().expect("no panic").assert_status(502);
+    });
+    let ended = server.wait_log(ENDED).raw;
+    assert!(ended.contains("POST /index.php?end=&gate="), "{ended}");
+    assert!(ended.len() < 1000, "{} bytes", ended.len());
+    let listed = admin.get("/activity?log=0").json()["slow"][0].clone();
+    let title = listed["title"].as_str().expect("a title");
+    assert!(title.len() < 600, "{} bytes", title.len());
 }
 
 #[test]
