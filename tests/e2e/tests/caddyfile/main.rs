@@ -1,5 +1,6 @@
 //! Configuration files: their effect on requests, and the reports of errors in them.
 
+mod constructs;
 mod directives;
 mod fastcgi;
 mod import;

@@ -9,6 +9,11 @@ use tempfile::TempDir;
 
 /// A server with a certificate for this type of key, in the syntax of `openssl req -newkey`.
 fn start(key: &[&str]) -> (Server, TempDir) {
+    start_with(key, "")
+}
+
+/// The same with these options of `tls`.
+fn start_with(key: &[&str], options: &str) -> (Server, TempDir) {
     let directory = tempfile::tempdir().expect("a directory");
     let made = openssl(&[
         "req",
@@ -30,7 +35,7 @@ fn start(key: &[&str]) -> (Server, TempDir) {
     let text = format!(
         "{{\nadmin off\nauto_https disable_redirects\nstorage file_system {path}\n\
          servers {{\ntimeouts {{\nidle 5s\n}}\n}}\n}}\n\
-         https://a.test:0 {{\nbind 127.0.0.1\ntls {path}/a.crt {path}/a.key\nrespond OK\n}}\n"
+         https://a.test:0 {{\nbind 127.0.0.1\ntls {path}/a.crt {path}/a.key {{\n{options}\n}}\nrespond OK\n}}\n"
     );
     (Server::caddyfile(text).start(), directory)
 }
@@ -134,6 +139,17 @@ fn weak_ciphers() {
             options.extend(["-ciphersuites", suite]);
             refused(&server, &options);
         }
+    }
+}
+
+#[test]
+fn curves_are_those_that_are_configured() {
+    let (server, _directory) = start_with(RSA, "curves secp384r1 secp521r1");
+    server.expect_log("the curve `secp521r1` is not offered");
+    for version in ["-tls1_2", "-tls1_3"] {
+        let text = accepted(&server, &[version, "-groups", "X25519:P-384"]);
+        assert!(text.contains("ECDH, secp384r1, 384 bits"), "{text}");
+        refused(&server, &[version, "-groups", "X25519:P-256"]);
     }
 }
 
