@@ -127,16 +127,21 @@ pub(crate) fn version() -> Outcome {
 
 /// `howdah build-info`, a name and a value on each line.
 pub(crate) fn build_info() -> Outcome {
+    // Set in builds of packages and releases.
+    let commit = option_env!("HOWDAH_COMMIT");
+    printed(build_text(super::called_as_frankenphp(), commit))
+}
+
+fn build_text(is_frankenphp: bool, commit: Option<&str>) -> String {
     let mut lines = vec![
         "path\thowdah".to_owned(),
         format!("mod\thowdah\tv{}", env!("CARGO_PKG_VERSION")),
     ];
-    if super::called_as_frankenphp() {
+    if is_frankenphp {
         // Laravel Octane reads this line and requires a recent version.
         lines.push("dep\tgithub.com/dunglas/frankenphp\tv1.99.0".to_owned());
     }
-    // Set in builds by the Makefile.
-    if let Some(commit) = option_env!("HOWDAH_COMMIT").filter(|commit| !commit.is_empty()) {
+    if let Some(commit) = commit.filter(|commit| !commit.is_empty()) {
         lines.push(format!("build\tvcs.revision={commit}"));
     }
     let profile = if cfg!(debug_assertions) {
@@ -149,7 +154,7 @@ pub(crate) fn build_info() -> Outcome {
         format!("build\tos={}", std::env::consts::OS),
         format!("build\tprofile={profile}\n"),
     ]);
-    printed(lines.join("\n"))
+    lines.join("\n")
 }
 
 fn php_version() -> String {
@@ -188,5 +193,14 @@ mod tests {
         let php = names.iter().find(|one| one.name == "php_server");
         let php = php.expect("php_server");
         assert!(php.summary.ends_with('.') && !php.summary.contains('\n'));
+    }
+
+    #[test]
+    fn build_info_has_the_commit_if_it_is_known() {
+        let text = build_text(false, Some("0123abc"));
+        assert!(text.contains("\nbuild\tvcs.revision=0123abc\n"), "{text}");
+        for unknown in [None, Some("")] {
+            assert!(!build_text(false, unknown).contains("vcs.revision"));
+        }
     }
 }

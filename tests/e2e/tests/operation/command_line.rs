@@ -101,6 +101,19 @@ fn commands_describe_what_there_is() {
 }
 
 #[test]
+fn a_start_into_a_pipe_has_no_banner_and_no_colours() {
+    let server = ServerBuilder::caddyfile(caddyfile("", "log\n respond OK"))
+        .env("TERM", "xterm-256color")
+        .start();
+    server.get("/piped").assert(200, "OK");
+    server.wait_log("/piped");
+    for text in ["\u{1b}", "Ctrl+C"] {
+        let lines = server.log().containing(text);
+        assert!(lines.is_empty(), "{lines:?}");
+    }
+}
+
+#[test]
 fn lost_output_is_a_failure_unless_the_reader_left() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("Caddyfile");
