@@ -108,6 +108,9 @@ def try_all(options: argparse.Namespace) -> int:
             groups.setdefault(package, {})[name] = NAMES.get(name, name)
     if options.only:
         groups = {package: groups.get(package, {}) for package in options.only}
+    (TOP / "without.json").write_text(
+        json.dumps({module.package: "no exercise" for module in modules if module.name in without})
+    )
     wrong = bool(without)
     for name in without:
         print(f"{name}: no exercise")
@@ -140,6 +143,7 @@ def write() -> None:
     # A package without a version in its name depends on the one with it.
     tried |= {name.replace(f"php{php.branch}-", "php-", 1) for name in tried}
     missing = packages.NOT_TRIED | {name: why for name, why in failed.items() if name not in tried}
+    missing |= json.loads((TOP / "without.json").read_text())
     text = section(php, results, exercises, kinds(REPOSITORY), missing)
     PAGE.write_text(page(PAGE.read_text(), php.name, text))
     print(f"wrote {PAGE.relative_to(REPOSITORY)}: {len(results)} extensions")

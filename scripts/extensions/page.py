@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 # Reasons why an extension is refused or wrong. Without a reason here, both results are shown.
 CAUSES = {
+    ("ds", "not loaded"): (
+        "PHP cannot load the package's file: it needs `fast_add_function`, which this PHP lacks"
+    ),
+    ("mailparse", "not loaded"): (
+        "PHP cannot load the package's file: it needs `mbfl_name2no_encoding`, which this PHP lacks"
+    ),
     ("ice", "wrong"): "with OPcache, `Ice.php` exhausts memory and the process exits; PHP-FPM too",
     ("uopz", "refused"): "it changes what `exit` does, so requests could not be ended one by one",
     ("uopz", "wrong"): "what one request replaces is replaced for all; doctor reports an error",
