@@ -19,6 +19,7 @@ use crate::exchange::{Exchange, InFlightGuard, Observer, Outcome, Payload, Paylo
 use crate::form;
 use crate::frame;
 use crate::options::PoolOptions;
+use crate::plugins;
 use crate::pool::{PoolInner, add};
 use crate::request::{BodyFacts, RequestHead};
 use crate::response::Head;
@@ -92,6 +93,7 @@ impl Pool {
             pool: pool.clone(),
             text,
         };
+        plugins::warn(&pool, &options.command);
         let rpc = Rpc::start(pool.clone()).await;
         let rpc = rpc.map_err(|error| failed(format!("no port for calls of plugins: {error}")))?;
         let shared = PoolInner::new(options, tokio::runtime::Handle::current());

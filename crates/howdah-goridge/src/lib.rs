@@ -18,7 +18,7 @@
 //! | `boot`, `orphan` | from the start of a process to its exit; the rest of a response whose client has disconnected |
 //! | `pool` | what supervisor and front threads share |
 //! | `worker` | a process and its pipes |
-//! | `link`, `launch`, `stderr`, `rpc`, `body`, `call_error` | pipes, processes, the log, calls of plugins |
+//! | `link`, `launch`, `stderr`, `rpc`, `plugins`, `body`, `call_error` | pipes, processes, the log, calls of plugins |
 //! | `request`, `response`, `upload`, `form`, `frame` | what is sent; pure, except for uploaded files |
 //! | `options`, `status` | options and figures |
 #![forbid(unsafe_code)]
@@ -34,6 +34,7 @@ mod launch;
 mod link;
 mod options;
 mod orphan;
+mod plugins;
 mod pool;
 mod request;
 mod response;

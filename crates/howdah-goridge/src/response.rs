@@ -45,6 +45,10 @@ impl Context {
     /// # Errors
     /// It is not the JSON of a response.
     pub fn decode(json: &[u8]) -> Result<Self, ContextError> {
+        if json.is_empty() {
+            // A response of a body alone, as `Worker::respond()` sends a text.
+            return Ok(Self::Head(Head::default()));
+        }
         let Wire {
             status,
             headers,
@@ -254,8 +258,8 @@ mod tests {
             Context::decode(br#"{"stop":true}"#),
             Ok(Context::Stop)
         ));
+        assert_eq!(head("").status, StatusCode::OK);
         for json in [
-            "",
             "{",
             r#"{"status":"200"}"#,
             r#"{"status":200,"headers":{"A":{}}}"#,

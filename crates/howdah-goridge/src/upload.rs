@@ -189,7 +189,9 @@ async fn parts(mut form: Multipart<'_>, options: &UploadOptions) -> Result<Form,
     let (mut fields, mut uploads, mut files) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(mut field) = form.next_field().await? {
         let name = field.name().unwrap_or_default().to_owned();
-        let Some(file_name) = field.file_name().map(base_name) else {
+        // A browser sends an input without a chosen file with an empty name: a field without a value, as in RoadRunner.
+        let file_name = field.file_name().filter(|name| !name.is_empty());
+        let Some(file_name) = file_name.map(base_name) else {
             let mut value = Vec::new();
             while let Some(piece) = field.chunk().await? {
                 value.extend_from_slice(&piece);
@@ -325,6 +327,15 @@ mod tests {
         assert_eq!(std::fs::read(&paths[0]).expect("it is there"), b"hello");
         drop(form);
         assert!(!paths[0].exists() && !paths[1].exists());
+    }
+
+    #[test]
+    fn an_input_without_a_chosen_file_is_an_empty_field() {
+        let head = "Content-Disposition: form-data; name=\"f\"; filename=\"\"\r\n\
+                    Content-Type: application/octet-stream";
+        let (form, fields, uploads) = form(&[(head, "")]);
+        assert_eq!((fields, uploads), (json!({"f": ""}), json!({})));
+        assert!(form.files.is_empty());
     }
 
     #[test]

@@ -74,6 +74,37 @@ while (($request = $goridge->request()) !== null) {
             fwrite(STDERR, "a line on stderr\n");
             $goridge->respond(200, 'logged');
             break;
+        case '/body':
+            // A frame without a context.
+            $goridge->write(Goridge::pack((string) ($query['text'] ?? ''), [0]));
+            break;
+        case '/cookies':
+            $cookies = ['a=1; Max-Age=60; Path=/; HttpOnly', 'b=x%3By; Expires=Wed, 09 Jun 2027 10:18:14 GMT; SameSite=Lax'];
+            $goridge->respond(200, '', ['Set-Cookie' => $cookies]);
+            break;
+        case '/interim':
+            foreach ([100, 102, 103] as $status) {
+                $goridge->respond($status, '', ["X-$status" => ['interim']], Goridge::STREAM);
+            }
+            $goridge->respond(404, 'final', ['X-Final' => ['yes']]);
+            break;
+        case '/die':
+            $goridge->respond(200, "one\n", [], Goridge::STREAM);
+            posix_kill(getmypid(), 9);
+            break;
+        case '/fail':
+            $goridge->respond(200, "one\n", [], Goridge::STREAM);
+            $goridge->write(Goridge::pack('failed in its midst', [], Goridge::ERROR));
+            break;
+        case '/deaf':
+            // Ignores the order to stop.
+            $goridge->respond(200, (string) getmypid());
+            $goridge->frame();
+            fwrite(STDERR, "it was told to stop\n");
+            while (true) {
+                sleep(600);
+            }
+            // no break
         case '/stop':
             // Not handled: a different worker has to do it.
             $goridge->write(Goridge::pack('{"stop":true}', [13]));

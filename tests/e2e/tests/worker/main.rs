@@ -20,6 +20,7 @@ mod psr15;
 mod psr7_worker;
 mod requests;
 mod roadrunner;
+mod roadrunner_cases;
 mod roadrunner_hostile;
 mod routes;
 mod scaling;
