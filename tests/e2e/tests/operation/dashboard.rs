@@ -184,7 +184,7 @@ fn open_tab(page: &mut Page, name: &str) {
 }
 
 /// Text that a view shows when it has data, or a script that is then true.
-const FILLED: [(&str, &str); 8] = [
+const FILLED: [(&str, &str); 10] = [
     (
         "Workers",
         "document.querySelectorAll('tbody tr').length >= 6 && document.querySelector('td.busy')",
@@ -214,6 +214,14 @@ const FILLED: [(&str, &str); 8] = [
     (
         "Server",
         "document.querySelector('main').innerText.includes('Restarts by reason')",
+    ),
+    (
+        "Hosts",
+        "document.querySelector('td.long')?.innerText === 'localhost'",
+    ),
+    (
+        "Config",
+        "document.querySelector('pre.config').innerText.includes('\"php_server\"')",
     ),
     (
         "Overview",
@@ -350,7 +358,9 @@ fn is_photographed() {
                 take(tab, (1440, 1080), is_dark);
             }
         }
-        for tab in ["Overview", "Routes", "Workers", "Slow", "Log", "Server"] {
+        for tab in [
+            "Overview", "Routes", "Workers", "Slow", "Log", "Server", "Hosts", "Config",
+        ] {
             take(tab, (390, 844), tab != "Routes");
         }
     });

@@ -15,6 +15,8 @@ const TABS = [
 	["Leaks", views.leaks],
 	["Log", views.log],
 	["Server", views.server],
+	["Hosts", views.hosts],
+	["Config", views.config],
 ];
 
 /** @type {Map<string, views.View>} */

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     /// Total size of all files.
-    const SIZE_MAX: usize = 64 << 10;
+    const SIZE_MAX: usize = 72 << 10;
 
     #[test]
     fn the_page_is_small_and_has_nothing_inline_or_from_elsewhere() {

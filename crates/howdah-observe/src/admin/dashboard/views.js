@@ -1,5 +1,6 @@
 // The views of the dashboard. Each is built once and updated with every snapshot.
 
+import { ask } from "./api.js";
 import { BarChart, LineChart, stack } from "./charts.js";
 import { fill, h, setText } from "./dom.js";
 import { clock, count, micros, percent, rate, size, time } from "./format.js";
@@ -229,26 +230,25 @@ export function requests() {
 	};
 }
 
-/** @returns {View} */
-export function routes() {
+/** The columns of what requests are grouped by, after its name. @param {any[]} first */
+function groupTable(...first) {
 	const number = (/** @type {string} */ label, /** @type {string} */ key, /** @type {(value: number) => string} */ text, wide = false, kind = "") => ({
 		label,
-		text: (/** @type {any} */ route) => text(route[key]),
-		by: (/** @type {any} */ route) => route[key],
+		text: (/** @type {any} */ group) => text(group[key]),
+		by: (/** @type {any} */ group) => group[key],
 		number: true,
 		wide,
-		kind: (/** @type {any} */ route) => (kind && route[key] > 0 ? kind : null),
+		kind: (/** @type {any} */ group) => (kind && group[key] > 0 ? kind : null),
 	});
 	const bytes = (/** @type {string} */ label, /** @type {string} */ key) => ({
 		label,
-		text: (/** @type {any} */ route) => (route.memory ? size(route.memory[key]) : "–"),
-		by: (/** @type {any} */ route) => route.memory?.[key] ?? -1,
+		text: (/** @type {any} */ group) => (group.memory ? size(group.memory[key]) : "–"),
+		by: (/** @type {any} */ group) => group.memory?.[key] ?? -1,
 		number: true,
 		wide: true,
 	});
-	const table = new Table([
-		{ label: "Route", text: (route) => route.route, long: true },
-		{ label: "Pool", text: (route) => route.pool ?? "–", wide: true },
+	const columns = [
+		...first,
 		number("Requests", "requests", count, true),
 		number("/s", "per_second", rate),
 		number("p50", "p50_us", micros, true),
@@ -263,7 +263,17 @@ export function routes() {
 		bytes("Memory", "mean"),
 		bytes("Peak", "largest"),
 		number("Size", "sent_mean", size, true),
-	], { empty: "No request has ended since the dashboard was opened.", filter: true, sort: 8, down: true });
+	];
+	const sort = columns.findIndex(({ label }) => label === "Total");
+	return new Table(columns, { empty: "No request has ended since the dashboard was opened.", filter: true, sort, down: true });
+}
+
+/** @returns {View} */
+export function routes() {
+	const table = groupTable(
+		{ label: "Route", text: (/** @type {any} */ route) => route.route, long: true },
+		{ label: "Pool", text: (/** @type {any} */ route) => route.pool ?? "–", wide: true },
+	);
 	const note = h("p", { class: "muted" });
 	return {
 		element: card("Routes, last five minutes", table.element, note),
@@ -272,6 +282,15 @@ export function routes() {
 			setText(note, `Requests of the last ${time(activity.collected_s * 1000)}; they are counted while the dashboard is open. Queue, PHP, memory and size are means. Memory is what PHP's allocator used at most during a request, and peak the largest of these.${missed}`);
 			table.update(activity.routes);
 		},
+	};
+}
+
+/** @returns {View} */
+export function hosts() {
+	const table = groupTable({ label: "Host", text: (/** @type {any} */ host) => host.host, long: true });
+	return {
+		element: card("Hosts, last five minutes", table.element),
+		update: ({ activity }) => table.update(activity.hosts ?? []),
 	};
 }
 
@@ -503,4 +522,30 @@ function opcacheFacts(opcache) {
 			["Keys", `${count(opcache.keys)} of ${count(opcache.keys_max)}`],
 		]),
 		...opcache.advice.map((/** @type {string} */ line) => h("p", { class: "warn" }, line)));
+}
+
+/** @returns {View} */
+export function config() {
+	const text = h("pre", { class: "config", tabindex: "0" });
+	const again = h("button", { type: "button" }, "Read again");
+	const read = async () => {
+		try {
+			setText(text, JSON.stringify(await ask("GET", "/config/"), null, 2));
+		} catch (error) {
+			setText(text, error instanceof Error ? error.message : String(error));
+		}
+	};
+	again.addEventListener("click", read);
+	let since = "";
+	return {
+		element: card("Configuration in force", h("div", { class: "bar" }, again), text),
+		update: ({ status, activity }) => {
+			// After a reload, or a restart, it is a new one.
+			const now = `${status.pid} ${activity.configuration.last_success}`;
+			if (now !== since) {
+				since = now;
+				read();
+			}
+		},
+	};
 }

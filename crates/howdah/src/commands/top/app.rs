@@ -170,8 +170,9 @@ impl App {
             KeyCode::Char('/') => self.focus = Focus::Filter,
             KeyCode::Char('s') => self.sort_by_next(),
             KeyCode::Char('o') => self.reverse(),
-            KeyCode::Char(digit @ '1'..='8') => {
-                self.open(TABS[digit as usize - '1' as usize]);
+            KeyCode::Char(digit @ '0'..='9') => {
+                // As on the keyboard, 0 is the last.
+                self.open(TABS[(digit as usize - '0' as usize + 9) % 10]);
             }
             KeyCode::Tab | KeyCode::Right | KeyCode::Char('l') => self.open(self.tab.step(1)),
             KeyCode::BackTab | KeyCode::Left => self.open(self.tab.step(TABS.len() - 1)),

@@ -1,6 +1,6 @@
 //! Details of an opened row.
 
-use super::snapshot::{Leak, Line, Pool, Request, Route, SlowRequest, Worker};
+use super::snapshot::{Leak, Line, Pool, Request, RequestGroup, SlowRequest, Worker};
 use crate::commands::report::{micros, printable, size, time};
 
 pub(super) fn pool(pool: &Pool) -> Vec<String> {
@@ -78,27 +78,27 @@ pub(super) fn request(request: &Request) -> Vec<String> {
     lines
 }
 
-pub(super) fn route(route: &Route) -> Vec<String> {
+pub(super) fn group(group: &RequestGroup) -> Vec<String> {
     let mut lines = vec![
-        printable(&route.name),
+        printable(&group.name),
         format!(
             "{} requests, {} with 4xx, {} with 5xx",
-            route.requests, route.client_errors, route.server_errors
+            group.requests, group.client_errors, group.server_errors
         ),
         format!(
             "p50 {}, p95 {}, p99 {}, longest {}",
-            micros(route.p50_us),
-            micros(route.p95_us),
-            micros(route.p99_us),
-            micros(route.largest_us)
+            micros(group.p50_us),
+            micros(group.p95_us),
+            micros(group.p99_us),
+            micros(group.largest_us)
         ),
         format!(
             "means: {} in the queue, {} in PHP",
-            micros(route.queue_mean_us),
-            micros(route.php_mean_us)
+            micros(group.queue_mean_us),
+            micros(group.php_mean_us)
         ),
     ];
-    if let Some(memory) = &route.memory {
+    if let Some(memory) = &group.memory {
         let (mean, largest) = (size(memory.mean), size(memory.largest));
         lines.push(format!("memory: {mean} on average, {largest} at most"));
     }

@@ -14,7 +14,7 @@ use crate::commands::report::{micros, printable, size};
 
 const ACCENT: Color = Color::Cyan;
 const HELP: &[(&str, &str)] = &[
-    ("1 to 8, Tab, ← →", "choose a tab"),
+    ("1 to 9, 0, Tab, ← →", "choose a tab"),
     ("↑ ↓, j k, PgUp PgDn", "choose a row"),
     ("Enter", "details of the row"),
     ("s, o", "sort by the next column, reverse the order"),
@@ -91,8 +91,9 @@ fn draw_tabs(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let activity = &app.snapshot.activity;
     let leaks = app.snapshot.status.pools.iter();
     let leaks = leaks.map(|pool| pool.leaks.findings.len()).sum();
-    // Eighty columns have no space for all numbers.
-    let is_wide = area.width >= 100;
+    // Eighty columns have space for the titles, and neither for their keys nor for the numbers of what they show.
+    let has_counts = area.width >= 112;
+    let has_keys = area.width >= 98;
     let is_narrow = area.width < 78;
     let mut spans = Vec::new();
     for (index, tab) in TABS.into_iter().enumerate() {
@@ -102,11 +103,14 @@ fn draw_tabs(frame: &mut Frame<'_>, app: &App, area: Rect) {
             Tab::Leaks => leaks,
             _ => 0,
         };
-        let mut text = format!(" {}", index + 1);
+        let mut text = String::new();
+        if has_keys || is_narrow {
+            text = format!(" {}", (index + 1) % TABS.len());
+        }
         if !is_narrow || tab == app.tab {
             text = format!("{text} {}", tab.title());
         }
-        if count > 0 && is_wide {
+        if count > 0 && has_counts {
             text = format!("{text} {count}");
         }
         text.push(' ');
@@ -265,7 +269,7 @@ fn draw_table(frame: &mut Frame<'_>, app: &App, area: Rect) {
     };
     if table.rows.is_empty() {
         let text = if app.filter.is_empty() {
-            table.empty
+            &table.empty
         } else {
             "Nothing matches the filter."
         };

@@ -6,6 +6,7 @@ use howdah_observe::admin::Client;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::tab::Tab;
 use crate::commands::remote::{LIMIT, success, version_mismatch};
 use crate::commands::report::printable;
 use crate::commands::requests::{ClientState, Wait};
@@ -18,6 +19,9 @@ pub(super) struct Snapshot {
     pub(super) requests: Vec<Request>,
     #[serde(default)]
     pub(super) activity: Activity,
+    /// The configuration in force, line by line, if it was asked for; or the reason why it is not shown.
+    #[serde(default)]
+    pub(super) configuration: Option<Result<Vec<String>, String>>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -158,7 +162,9 @@ pub(super) struct Request {
 pub(super) struct Activity {
     pub(super) seconds: Vec<Second>,
     pub(super) latency: Latency,
-    pub(super) routes: Vec<Route>,
+    pub(super) routes: Vec<RequestGroup>,
+    #[serde(default)]
+    pub(super) hosts: Vec<RequestGroup>,
     #[serde(default)]
     pub(super) slow: Vec<SlowRequest>,
     /// `None`: it is withheld from clients over TCP.
@@ -215,9 +221,11 @@ pub(super) struct Latency {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Route {
-    #[serde(rename = "route")]
+pub(super) struct RequestGroup {
+    #[serde(alias = "route", alias = "host")]
     pub(super) name: String,
+    /// Of a route that PHP handles.
+    #[serde(default)]
     pub(super) pool: Option<String>,
     pub(super) requests: u64,
     pub(super) per_second: f64,
@@ -317,8 +325,9 @@ struct Requests {
 impl Snapshot {
     /// Queries the server. `log`: the number of the last known line of the log. `detail`: queries what PHP processes
     /// do.
-    pub(super) fn take(client: &Client, log: u64, detail: bool) -> Result<Self, Failure> {
-        let target = if detail {
+    /// `tab`: the one that is shown. What only it needs is asked for in no other.
+    pub(super) fn take(client: &Client, log: u64, tab: Tab) -> Result<Self, Failure> {
+        let target = if tab == Tab::Requests {
             "/requests?detail"
         } else {
             "/requests"
@@ -328,6 +337,7 @@ impl Snapshot {
             status: fetch(client, "/status")?,
             requests: requests.requests,
             activity: fetch(client, &format!("/activity?log={log}"))?,
+            configuration: (tab == Tab::Config).then(|| configuration(client)),
         })
     }
 
@@ -338,8 +348,15 @@ impl Snapshot {
             status: fetch(client, "/status")?,
             requests: requests.requests,
             activity: Activity::default(),
+            configuration: None,
         })
     }
+}
+
+/// The configuration in force. `Err`: the server withholds it.
+fn configuration(client: &Client) -> Result<Vec<String>, String> {
+    let value: Value = fetch(client, "/config/").map_err(|failure| failure.to_string())?;
+    Ok(format!("{value:#}").lines().map(str::to_owned).collect())
 }
 
 fn fetch<T: for<'de> Deserialize<'de>>(client: &Client, target: &str) -> Result<T, Failure> {

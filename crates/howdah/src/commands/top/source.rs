@@ -1,7 +1,7 @@
 //! A thread that queries the server, so that the keyboard does not wait for it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use howdah_observe::admin::{Client, ReloadReport};
 
 use super::snapshot::Snapshot;
+use super::tab::{TABS, Tab};
 use crate::commands::remote::{success, version_mismatch};
 use crate::failure::Failure;
 
@@ -28,8 +29,8 @@ pub(super) struct Source {
     orders: Sender<bool>,
     events: Sender<SourceEvent>,
     client: Client,
-    /// Requests are shown, with what PHP does for them.
-    shows_requests: Arc<AtomicBool>,
+    /// The place of the tab that is shown, which decides what is asked for.
+    shown: Arc<AtomicUsize>,
 }
 
 impl Source {
@@ -45,16 +46,16 @@ impl Source {
             orders,
             events: events.clone(),
             client: client.clone(),
-            shows_requests: Arc::default(),
+            shown: Arc::default(),
         };
-        let detail = Arc::clone(&source.shows_requests);
-        thread::spawn(move || poll_server(&client, interval, log, &detail, &paused, &events));
+        let shown = Arc::clone(&source.shown);
+        thread::spawn(move || poll_server(&client, interval, log, &shown, &paused, &events));
         (source, event)
     }
 
     /// Applies from the next query on.
-    pub(super) fn show_requests(&self, is_shown: bool) {
-        self.shows_requests.store(is_shown, Ordering::Relaxed);
+    pub(super) fn show(&self, tab: Tab) {
+        self.shown.store(tab.index(), Ordering::Relaxed);
     }
 
     pub(super) fn pause(&self, is_paused: bool) {
@@ -77,7 +78,7 @@ fn poll_server(
     client: &Client,
     interval: Duration,
     mut log: u64,
-    detail: &AtomicBool,
+    shown: &AtomicUsize,
     paused: &Receiver<bool>,
     events: &Sender<SourceEvent>,
 ) {
@@ -97,7 +98,7 @@ fn poll_server(
         if is_paused {
             continue;
         }
-        let event = match Snapshot::take(client, log, detail.load(Ordering::Relaxed)) {
+        let event = match Snapshot::take(client, log, TABS[shown.load(Ordering::Relaxed)]) {
             Ok(snapshot) => {
                 failures = 0;
                 log = snapshot.activity.log.as_ref().map_or(log, |log| log.last);

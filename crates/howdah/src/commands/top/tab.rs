@@ -10,10 +10,12 @@ pub(super) enum Tab {
     Leaks,
     Log,
     Server,
+    Hosts,
+    Config,
 }
 
-/// In order; the keys 1 to 8 select them.
-pub(super) const TABS: [Tab; 8] = [
+/// In order; the keys 1 to 9 and 0 select them.
+pub(super) const TABS: [Tab; 10] = [
     Tab::Overview,
     Tab::Workers,
     Tab::Requests,
@@ -22,6 +24,8 @@ pub(super) const TABS: [Tab; 8] = [
     Tab::Leaks,
     Tab::Log,
     Tab::Server,
+    Tab::Hosts,
+    Tab::Config,
 ];
 
 impl Tab {
@@ -31,10 +35,12 @@ impl Tab {
             Self::Workers => "Workers",
             Self::Requests => "Requests",
             Self::Routes => "Routes",
+            Self::Hosts => "Hosts",
             Self::Slow => "Slow",
             Self::Leaks => "Leaks",
             Self::Log => "Log",
             Self::Server => "Server",
+            Self::Config => "Config",
         }
     }
 

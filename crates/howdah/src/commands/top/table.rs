@@ -10,7 +10,7 @@ pub(super) struct Table {
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Row>,
     /// Shown if there are no rows.
-    pub(super) empty: &'static str,
+    pub(super) empty: String,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -111,12 +111,12 @@ impl Table {
     pub(super) fn new(
         columns: &[Column],
         rows: impl Iterator<Item = Row>,
-        empty: &'static str,
+        empty: impl Into<String>,
     ) -> Self {
         Self {
             columns: columns.to_vec(),
             rows: rows.collect(),
-            empty,
+            empty: empty.into(),
         }
     }
 
@@ -223,7 +223,7 @@ mod tests {
                 column("URI", ColumnKind::Long, 0),
             ],
             rows: vec![row(9, "/b"), row(100, "/a"), row(20, "/Other")],
-            empty: "nothing",
+            empty: "nothing".into(),
         }
     }
 

@@ -6,7 +6,7 @@ use ratatui::style::Color;
 
 use super::details;
 use super::server;
-use super::snapshot::{Line, Pool, Request, Snapshot};
+use super::snapshot::{Line, Memory, Pool, Request, RequestGroup, Snapshot};
 use super::tab::Tab;
 use super::table::{Cell, Column, ColumnKind, Row, Sort, Table, column};
 use crate::commands::report::{micros, printable, size, time};
@@ -21,20 +21,25 @@ pub(super) fn table(tab: Tab, snapshot: &Snapshot, lines: &[Line]) -> Table {
         Tab::Workers => workers(snapshot),
         Tab::Requests => requests(snapshot),
         Tab::Routes => routes(snapshot),
+        Tab::Hosts => hosts(snapshot),
         Tab::Slow => slow(snapshot),
         Tab::Leaks => leaks(snapshot),
         Tab::Log => log(snapshot, lines),
         Tab::Server => server::table(snapshot),
+        Tab::Config => config(snapshot),
     }
 }
 
 /// Default order; `None`: as received.
 pub(super) fn usual_sort(tab: Tab) -> Option<Sort> {
     let column = match tab {
-        Tab::Overview | Tab::Slow | Tab::Leaks | Tab::Log | Tab::Server => return None,
+        Tab::Overview | Tab::Slow | Tab::Leaks | Tab::Log | Tab::Server | Tab::Config => {
+            return None;
+        }
         Tab::Workers => WORKERS.iter().position(|column| column.title == "FOR"),
         Tab::Requests => Some(0),
         Tab::Routes => ROUTES.iter().position(|column| column.title == "TOTAL"),
+        Tab::Hosts => HOSTS.iter().position(|column| column.title == "TOTAL"),
     };
     column.map(|column| Sort { column, down: true })
 }
@@ -224,38 +229,66 @@ const ROUTES: &[Column] = &[
 
 fn routes(snapshot: &Snapshot) -> Table {
     let rows = snapshot.activity.routes.iter().map(|route| {
-        let time = |us| Cell::number(us, micros(us));
-        let memory = |of: fn(&super::snapshot::Memory) -> u64| {
-            let own = route.memory.as_ref().map(of);
-            own.map_or(Cell::number(0, "-"), |own| Cell::number(own, size(own)))
-        };
-        let errors = |count: u64, color| Cell::count(count).colored((count > 0).then_some(color));
-        Row {
-            cells: vec![
-                Cell::text(printable(&route.name)),
-                Cell::text(route.pool.as_deref().map_or_else(dash, printable)),
-                Cell::count(route.requests),
-                Cell::rate(route.per_second),
-                time(route.p50_us),
-                time(route.p95_us),
-                time(route.p99_us),
-                time(route.largest_us),
-                time(route.total_us),
-                time(route.queue_mean_us),
-                time(route.php_mean_us),
-                errors(route.client_errors, Color::Yellow),
-                errors(route.server_errors, Color::Red),
-                memory(|memory| memory.mean),
-                memory(|memory| memory.largest),
-            ],
-            details: details::route(route),
-        }
+        let mut row = group(route);
+        let pool = route.pool.as_deref().map_or_else(dash, printable);
+        row.cells.insert(1, Cell::text(pool));
+        row
     });
-    Table::new(
-        ROUTES,
-        rows,
-        "No request has ended since `howdah top` started.",
-    )
+    Table::new(ROUTES, rows, NO_REQUEST)
+}
+
+/// The columns of `ROUTES` without the pool.
+const HOSTS: &[Column] = &[
+    column("HOST", Long, 0),
+    column("REQUESTS", Number, 5),
+    column("/S", Number, 0),
+    column("P50", Number, 3),
+    column("P95", Number, 0),
+    column("P99", Number, 4),
+    column("LONGEST", Number, 6),
+    column("TOTAL", Number, 1),
+    column("QUEUE", Number, 7),
+    column("PHP", Number, 7),
+    column("4XX", Number, 0),
+    column("5XX", Number, 0),
+    column("MEMORY", Number, 2),
+    column("PEAK", Number, 5),
+];
+
+fn hosts(snapshot: &Snapshot) -> Table {
+    let rows = snapshot.activity.hosts.iter().map(group);
+    Table::new(HOSTS, rows, NO_REQUEST)
+}
+
+const NO_REQUEST: &str = "No request has ended since `howdah top` started.";
+
+/// The row of a route or host, without the pool.
+fn group(own: &RequestGroup) -> Row {
+    let time = |us| Cell::number(us, micros(us));
+    let memory = |of: fn(&Memory) -> u64| {
+        let own = own.memory.as_ref().map(of);
+        own.map_or(Cell::number(0, "-"), |own| Cell::number(own, size(own)))
+    };
+    let errors = |count: u64, color| Cell::count(count).colored((count > 0).then_some(color));
+    Row {
+        cells: vec![
+            Cell::text(printable(&own.name)),
+            Cell::count(own.requests),
+            Cell::rate(own.per_second),
+            time(own.p50_us),
+            time(own.p95_us),
+            time(own.p99_us),
+            time(own.largest_us),
+            time(own.total_us),
+            time(own.queue_mean_us),
+            time(own.php_mean_us),
+            errors(own.client_errors, Color::Yellow),
+            errors(own.server_errors, Color::Red),
+            memory(|memory| memory.mean),
+            memory(|memory| memory.largest),
+        ],
+        details: details::group(own),
+    }
 }
 
 const SLOW: &[Column] = &[
@@ -370,4 +403,19 @@ fn log(snapshot: &Snapshot, lines: &[Line]) -> Table {
             WITHHELD
         },
     )
+}
+
+const CONFIG: &[Column] = &[column("CONFIGURATION IN FORCE", Long, 0)];
+
+fn config(snapshot: &Snapshot) -> Table {
+    let (lines, empty) = match &snapshot.configuration {
+        Some(Ok(lines)) => (lines.as_slice(), ""),
+        Some(Err(reason)) => (&[][..], reason.as_str()),
+        None => (&[][..], "Asking the server."),
+    };
+    let rows = lines.iter().map(|line| Row {
+        cells: vec![Cell::text(printable(line))],
+        details: vec![printable(line.trim())],
+    });
+    Table::new(CONFIG, rows, empty)
 }

@@ -27,7 +27,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// Shows the server until `q` or a signal.
 pub(super) fn run(client: Client, interval: Duration) -> Outcome {
     // Before the screen is taken: a missing server is reported in a line.
-    let first = Snapshot::take(&client, 0, false)?;
+    let first = Snapshot::take(&client, 0, Tab::Overview)?;
     let log = first.activity.log.as_ref().map_or(0, |log| log.last);
     let app = App::new(first);
     let signal = Arc::new(AtomicUsize::new(0));
@@ -83,7 +83,7 @@ fn show(
             Effect::Reload => source.reload(),
             Effect::Pause(is_paused) => source.pause(is_paused),
         }
-        source.show_requests(app.tab == Tab::Requests);
+        source.show(app.tab);
     }
     Ok(())
 }

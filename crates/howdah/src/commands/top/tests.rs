@@ -34,6 +34,7 @@ fn snapshot() -> Value {
         })
     };
     json!({
+        "configuration": {"Ok": ["{", "  \"name\": \"php_server\"", "}"]},
         "status": {
             "version": "1.2.3", "pid": 7, "stopping": false, "php": "8.2.35",
             "front": {"requests": 4711, "in_flight": 2, "connections": 5},
@@ -78,6 +79,11 @@ fn snapshot() -> Value {
             "latency": {"requests": 70, "p50_us": 900, "p95_us": 12_300, "p99_us": 450_000,
                         "bounds_us": [1000, 100_000], "counts": [50, 19, 1]},
             "routes": [route("GET /a", 5_000_000), route("GET /users/:id", 9_000_000)],
+            "hosts": [{
+                "host": "shop.test", "requests": 100, "per_second": 2.5, "client_errors": 0, "server_errors": 2,
+                "p50_us": 900, "p95_us": 14_000, "p99_us": 450_000, "largest_us": 2_000_000, "total_us": 14_000_000,
+                "php_mean_us": 800, "queue_mean_us": 20, "memory": null,
+            }],
             "slow": [{"id": "2d", "pool": "app", "title": "GET /report", "age_ms": 5120, "ended_ms": 1,
              "outcome": "fatal_error", "client_disconnected": true, "places": [
                 {"from_ms": 2000, "to_ms": 4000, "samples": 4, "place": "PDO::query() /srv/r.php:31"},
@@ -139,7 +145,7 @@ fn the_overview_fits_eighty_columns() {
     assert_eq!(lines[0], "howdah 1.2.3, process 7, PHP 8.2.35 ● live");
     assert_eq!(
         lines[1],
-        " 1 Overview  2 Workers  3 Requests  4 Routes  5 Slow  6 Leaks  7 Log  8 Server"
+        " Overview  Workers  Requests  Routes  Slow  Leaks  Log  Server  Hosts  Config"
     );
     assert_eq!(
         lines[2],
@@ -170,7 +176,7 @@ fn a_narrow_screen_shows_the_chosen_tab_and_the_whole_problem() {
     app.problem =
         Some("no server answers at localhost:2019; is it running, and is `admin` on?".to_owned());
     let lines = screen(&app, (60, 15));
-    assert_eq!(lines[1], " 1  2  3  4  5  6  7  8 Server");
+    assert_eq!(lines[1], " 1  2  3  4  5  6  7  8 Server  9  0");
     let text = lines.join(" ");
     assert!(text.contains("`admin` on?"), "{lines:?}");
 }
@@ -178,7 +184,7 @@ fn a_narrow_screen_shows_the_chosen_tab_and_the_whole_problem() {
 #[test]
 fn every_tab_shows_its_subject() {
     let mut app = app();
-    let table: [(&str, &[&str]); 7] = [
+    let table: [(&str, &[&str]); 9] = [
         (
             "2",
             &[
@@ -221,6 +227,8 @@ fn every_tab_shows_its_subject() {
                 "expired",
             ],
         ),
+        ("9", &["shop.test", "2.5", "14.0ms"]),
+        ("0", &["CONFIGURATION IN FORCE", "\"name\": \"php_server\""]),
     ];
     for (key, expected) in table {
         type_in(&mut app, key);
@@ -229,7 +237,7 @@ fn every_tab_shows_its_subject() {
     press(&mut app, KeyCode::Tab);
     assert_eq!(app.tab, Tab::Overview);
     press(&mut app, KeyCode::BackTab);
-    assert_eq!(app.tab, Tab::Server);
+    assert_eq!(app.tab, Tab::Config);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The server's activity in the last minutes, for the dashboard and `howdah top`. It is collected outside the front
 //! threads, and only while it is requested.
 
+mod groups;
 mod histogram;
+mod hosts;
 mod routes;
 mod seconds;
 
@@ -12,6 +14,7 @@ use howdah_http::{FinishedBatch, FinishedRequests, Stats};
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
+use self::hosts::Hosts;
 use self::routes::Routes;
 use self::seconds::{Second, Seconds};
 use crate::php::trees::Trees;
@@ -53,6 +56,7 @@ struct Collection {
     /// Requests at its start.
     requests: u64,
     routes: Routes,
+    hosts: Hosts,
     missed: u64,
 }
 
@@ -82,6 +86,7 @@ impl Activity {
             "seconds": own.seconds.to_json(),
             "latency": own.seconds.latency(),
             "routes": own.routes.to_json(&names, now, collected),
+            "hosts": own.hosts.to_json(now, collected),
         })
     }
 
@@ -109,6 +114,7 @@ impl Activity {
             current: Second::begin(unix_seconds()),
             requests: self.0.stats.requests(),
             routes: Routes::default(),
+            hosts: Hosts::default(),
             missed: 0,
         });
         tokio::spawn(self.clone().collect());
@@ -149,6 +155,7 @@ impl Activity {
         for request in &batch.requests {
             own.current.add(request);
             own.routes.add(request, now);
+            own.hosts.add(request, now);
         }
         own.missed += batch.missed;
         Some(own.current.at != now)
@@ -169,6 +176,7 @@ impl Activity {
         own.requests = requests;
         own.seconds.push(ended);
         own.routes.forget(now);
+        own.hosts.forget(now);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
