@@ -61,10 +61,7 @@ pub(super) fn worker_script(name: &str, text: &str) -> Result<String, String> {
     let code = without_built_in_server(&all);
     let handling = Handling::find(text, &code)
         .ok_or("does not end with `$app->run();` as in the framework's manual and skeleton")?;
-    let outside = |token: &&Token<'_>| {
-        let moved = |range: &(usize, usize)| (range.0..range.1).contains(&token.start);
-        !handling.moved.iter().any(moved)
-    };
+    let outside = |token: &&Token<'_>| !handling.moved.iter().any(|place| place.contains(token));
     let once: Vec<Token<'_>> = code.iter().filter(outside).copied().collect();
     if let Some(found) = once
         .iter()
@@ -134,10 +131,34 @@ fn of_a_request<'a>(tokens: &[Token<'a>], at: usize) -> Option<&'a str> {
     (!is_method).then_some(token.text)
 }
 
+/// A part of the front controller's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    start: usize,
+    end: usize,
+}
+
+impl Place {
+    fn of(first: &Token<'_>, last: &Token<'_>) -> Self {
+        Self {
+            start: first.start,
+            end: last.end(),
+        }
+    }
+
+    fn contains(self, token: &Token<'_>) -> bool {
+        (self.start..self.end).contains(&token.start)
+    }
+
+    fn text(self, text: &str) -> &str {
+        &text[self.start..self.end]
+    }
+}
+
 /// The statements of a front controller that handle a request.
 struct Handling {
     /// Their places, in order. The last one is replaced by the loop.
-    moved: Vec<(usize, usize)>,
+    moved: Vec<Place>,
     /// A statement in place of the last one that runs once.
     before: String,
     /// Variables of the part that runs once.
@@ -176,7 +197,7 @@ impl Handling {
             _ => false,
         };
         (variable.text.starts_with('$') && is_statement && is_last).then(|| Self {
-            moved: vec![(variable.start, code[at + 4].end())],
+            moved: vec![Place::of(&variable, &code[at + 4])],
             before: String::new(),
             used: vec![variable.text.to_owned()],
             body: vec![format!("{}->run();", variable.text)],
@@ -193,7 +214,7 @@ impl Handling {
         let is_whole = !texts(&code[start + 1..end]).any(|text| matches!(text, "(" | ";" | "{"));
         let file = &text[code[start + 1].start..code[end].start];
         (closes && is_statement && is_whole).then(|| Self {
-            moved: vec![(code[start].start, code[end + 5].end())],
+            moved: vec![Place::of(&code[start], &code[end + 5])],
             before: format!("$app = {file};"),
             used: vec!["$app".to_owned()],
             body: vec!["$app->run();".to_owned()],
@@ -202,7 +223,7 @@ impl Handling {
 
     /// The statements of Slim's skeleton.
     fn skeleton(text: &str, code: &[Token<'_>]) -> Option<Self> {
-        let mut moved: Vec<(usize, usize)> = Vec::new();
+        let mut moved: Vec<Place> = Vec::new();
         let mut rest = code;
         for statement in SKELETON {
             let opening = format!("<?php {statement}");
@@ -213,19 +234,17 @@ impl Handling {
             };
             let at = (0..rest.len()).find(is_start)?;
             let length = rest[at..].iter().position(|token| token.text == ";")? + 1;
-            moved.push((rest[at].start, rest[at + length - 1].end()));
+            moved.push(Place::of(&rest[at], &rest[at + length - 1]));
             rest = &rest[at + length..];
         }
-        let body = moved.iter().map(|range| text[range.0..range.1].to_owned());
+        let body = moved.iter().map(|place| place.text(text).to_owned());
         let body = body.collect();
-        let is_moved = |token: &&Token<'_>| {
-            let inside = |range: &(usize, usize)| (range.0..range.1).contains(&token.start);
-            moved.iter().any(inside)
-        };
+        let is_moved = |token: &&Token<'_>| moved.iter().any(|place| place.contains(token));
         let (inner, outer): (Vec<&Token<'_>>, Vec<_>) = code.iter().partition(is_moved);
         let is_used = outer.iter().any(|token| ASSIGNED.contains(&token.text));
         let ends = &moved[moved.len() - SKELETON_END..];
-        let is_end = rest.is_empty() && ends.windows(2).all(|pair| is_empty(text, pair));
+        let is_end =
+            rest.is_empty() && ends.windows(2).all(|pair| is_empty(text, pair[0], pair[1]));
         let variables = inner.iter().map(|token| token.text.to_owned());
         let mut used: Vec<_> = variables
             .filter(|text| text.starts_with('$') && !ASSIGNED.contains(&text.as_str()))
@@ -242,16 +261,19 @@ impl Handling {
 
     /// The front controller with the loop in place of the statements.
     fn rewrite(&self, name: &str, text: &str) -> String {
-        let indent = self.moved.last().map_or("", |range| indent(text, range.0));
+        let indent = self
+            .moved
+            .last()
+            .map_or("", |place| indent(text, place.start));
         let mut made = format!(
             "<?php\n\n// Written by `howdah init` from {name}: what handles a request is a function here. Changes of that \
              file\n// belong here too."
         );
         let mut from = "<?php".len();
-        for (start, end) in &self.moved {
-            made += &text[from..*start];
-            from = *end;
-            if Some((*start, *end)) == self.moved.last().copied() {
+        for place in &self.moved {
+            made += &text[from..place.start];
+            from = place.end;
+            if Some(place) == self.moved.last() {
                 made += &self.replacement(indent);
             } else {
                 remove_comments(&mut made);
@@ -282,20 +304,20 @@ impl Handling {
 }
 
 /// Places with only white space between them as one.
-fn merged(text: &str, places: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
-    let mut all: Vec<(usize, usize)> = Vec::new();
-    for (start, end) in places {
+fn merged(text: &str, places: Vec<Place>) -> Vec<Place> {
+    let mut all: Vec<Place> = Vec::new();
+    for place in places {
         match all.last_mut() {
-            Some(last) if is_empty(text, &[*last, (start, end)]) => last.1 = end,
-            _ => all.push((start, end)),
+            Some(last) if is_empty(text, *last, place) => last.end = place.end,
+            _ => all.push(place),
         }
     }
     all
 }
 
 /// Whether there is only white space between two places.
-fn is_empty(text: &str, pair: &[(usize, usize)]) -> bool {
-    text[pair[0].1..pair[1].0].trim().is_empty()
+fn is_empty(text: &str, one: Place, next: Place) -> bool {
+    text[one.end..next.start].trim().is_empty()
 }
 
 /// Removes white space at the end, and comments of one line there.
