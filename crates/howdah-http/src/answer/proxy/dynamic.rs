@@ -36,13 +36,10 @@ pub(super) struct DynamicSource {
     lookup: Mutex<()>,
 }
 
-/// Host or address, and port.
-type Target = (String, u16);
-
 #[derive(Default)]
 struct Known {
     /// In the order of preference.
-    targets: Vec<Target>,
+    targets: Vec<Upstream>,
     /// `None`: there are no addresses.
     upstreams: Option<Rc<Upstreams>>,
     /// `None`: the name has not been resolved yet.
@@ -112,7 +109,7 @@ impl DynamicSource {
         self.known.borrow().upstreams.clone()
     }
 
-    async fn resolve(&self) -> io::Result<Vec<Target>> {
+    async fn resolve(&self) -> io::Result<Vec<Upstream>> {
         let lookup = async {
             match self.settings.records {
                 DynamicRecords::Addresses { port, ipv4, ipv6 } => {
@@ -127,7 +124,7 @@ impl DynamicSource {
         }
     }
 
-    async fn addresses(&self, port: u16, ipv4: bool, ipv6: bool) -> io::Result<Vec<Target>> {
+    async fn addresses(&self, port: u16, ipv4: bool, ipv6: bool) -> io::Result<Vec<Upstream>> {
         let name = self.settings.name.as_str();
         let found: Vec<SocketAddr> = if self.settings.resolvers.is_empty() {
             tokio::net::lookup_host((name, port)).await?.collect()
@@ -146,11 +143,11 @@ impl DynamicSource {
         if used.is_empty() {
             return Err(io::Error::other("it has no address of the right version"));
         }
-        let target = |address: &SocketAddr| (address.ip().to_string(), address.port());
+        let target = |address: &SocketAddr| tcp(address.ip().to_string(), address.port());
         Ok(used.into_iter().map(target).collect())
     }
 
-    async fn services(&self) -> io::Result<Vec<Target>> {
+    async fn services(&self) -> io::Result<Vec<Upstream>> {
         let found = self.resolver()?.srv_lookup(&*self.settings.name).await;
         let found = found.map_err(io::Error::other)?;
         let records = found
@@ -186,7 +183,7 @@ impl DynamicSource {
     }
 
     /// Upstreams that were known stay in use if the name cannot be resolved.
-    fn update(&self, resolved: io::Result<Vec<Target>>) {
+    fn update(&self, resolved: io::Result<Vec<Upstream>>) {
         let name = &self.settings.name;
         let mut known = self.known.borrow_mut();
         let lifetime = match resolved {
@@ -205,13 +202,9 @@ impl DynamicSource {
         known.until = Some(Instant::now() + lifetime);
     }
 
-    fn connect_to(&self, targets: &[Target]) -> Option<Rc<Upstreams>> {
-        let upstream = |(host, port): &Target| Upstream::Tcp {
-            host: host.clone(),
-            port: *port,
-        };
+    fn connect_to(&self, targets: &[Upstream]) -> Option<Rc<Upstreams>> {
         let proxy = ReverseProxy {
-            upstreams: targets.iter().map(upstream).collect(),
+            upstreams: targets.to_vec(),
             ..self.proxy.clone()
         };
         let state = self
@@ -236,10 +229,14 @@ fn name_server(address: &SocketAddr) -> NameServerConfig {
 }
 
 /// `None`: the record says that there is no such service (RFC 2782).
-fn target(record: &SRV) -> Option<Target> {
+fn target(record: &SRV) -> Option<Upstream> {
     let mut host = record.target.clone();
     host.set_fqdn(false);
-    (!record.target.is_root()).then(|| (host.to_ascii(), record.port))
+    (!record.target.is_root()).then(|| tcp(host.to_ascii(), record.port))
+}
+
+fn tcp(host: String, port: u16) -> Upstream {
+    Upstream::Tcp { host, port }
 }
 
 /// Records in the order in which clients use them (RFC 2782): by priority, and of those with the same one by chance,
@@ -298,8 +295,11 @@ mod tests {
         DynamicSource::of(&proxy, &Arc::default(), Arc::default()).unwrap()
     }
 
-    fn targets(hosts: &[&str]) -> Vec<Target> {
-        hosts.iter().map(|host| ((*host).to_owned(), 80)).collect()
+    fn targets(hosts: &[&str]) -> Vec<Upstream> {
+        hosts
+            .iter()
+            .map(|host| tcp((*host).to_owned(), 80))
+            .collect()
     }
 
     fn names(source: &DynamicSource) -> Vec<String> {
@@ -344,15 +344,14 @@ mod tests {
         ];
         let sorted = by_preference(records.clone());
         let names: Vec<_> = sorted.iter().filter_map(target).collect();
-        let hosts: Vec<_> = names.iter().map(|(host, _)| host.as_str()).collect();
+        assert_eq!(names.len(), 4);
         assert_eq!(
-            (hosts.len(), hosts[0], hosts[3]),
-            (4, "first.test", "last.test")
+            [&names[0], &names[3]],
+            [&targets(&["first.test"])[0], &targets(&["last.test"])[0]]
         );
-        assert!(
-            hosts.contains(&"a.test") && hosts.contains(&"b.test"),
-            "{hosts:?}"
-        );
+        for target in targets(&["a.test", "b.test"]) {
+            assert!(names.contains(&target), "{names:?}");
+        }
         assert_eq!(by_preference(records), sorted);
     }
 }
