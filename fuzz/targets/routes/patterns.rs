@@ -132,7 +132,7 @@ pub(crate) fn hosts(pattern: &str, host: &str) {
     let found = HostPattern::new(pattern).matches(host);
     let host = name(host);
     let expected = match pattern.split_once('.') {
-        _ if pattern == "*" => true,
+        _ if pattern == "*" => !host.is_empty() && !host.contains('.'),
         Some(("*", domain)) => host
             .split_once('.')
             .is_some_and(|(label, rest)| !label.is_empty() && rest == domain.to_ascii_lowercase()),

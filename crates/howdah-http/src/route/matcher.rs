@@ -54,7 +54,7 @@ pub(crate) enum Matcher {
 pub(crate) enum HostPattern {
     Any,
     Exact(String),
-    /// One label alone.
+    /// A name without a dot, or an IPv6 address: to Caddy both are one label.
     Label,
     /// One label under this name, which starts with a dot.
     Below(String),
@@ -75,7 +75,7 @@ impl HostPattern {
         match self {
             Self::Any => true,
             Self::Exact(exact) => host.eq_ignore_ascii_case(exact),
-            Self::Label => !host.is_empty() && !host.contains(['.', ':']),
+            Self::Label => !host.is_empty() && !host.contains('.'),
             Self::Below(domain) => host
                 .find('.')
                 .is_some_and(|dot| dot > 0 && host[dot..].eq_ignore_ascii_case(domain)),
@@ -332,7 +332,7 @@ mod tests {
             ("::1", "[::1]", true),
             ("*", "localhost", true),
             ("*", "a.b", false),
-            ("*", "[::1]", false),
+            ("*", "[::1]", true),
             ("*", "", false),
         ] {
             assert_eq!(
