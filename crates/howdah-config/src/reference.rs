@@ -4,9 +4,9 @@ use std::fmt::{self, Write as _};
 
 use crate::directive::tls::{ACME, CLIENT_AUTH, INTERNAL, TLS};
 use crate::directive::{
-    BROWSE, COPY_RESPONSE, COPY_RESPONSE_HEADERS, DIRECTIVES, DYNAMIC_A, DYNAMIC_SRV, ENCODE,
-    ERROR, FILE_SERVER, FORWARD_AUTH, HEADER, HOT_RELOAD, INTERCEPT, LB_POLICY, PHP_FASTCGI,
-    PHP_SERVER, REQUEST_BODY, RESPOND, RESPONSE, REVERSE_PROXY, TRANSPORT, TRY_FILES,
+    BROWSE, COPY_RESPONSE, COPY_RESPONSE_HEADERS, DIRECTIVES, DYNAMIC_A, ENCODE, ERROR,
+    FILE_SERVER, FORWARD_AUTH, HEADER, HOT_RELOAD, INTERCEPT, LB_POLICY, PHP_FASTCGI, PHP_SERVER,
+    REQUEST_BODY, RESPOND, RESPONSE, REVERSE_PROXY, TRANSPORT, TRY_FILES,
 };
 use crate::directive::{mercure, observe, roadrunner};
 use crate::https::options::ON_DEMAND;
@@ -170,7 +170,6 @@ fn write_page(page: &mut String) -> fmt::Result {
     section(page, "`reverse_proxy`", &REVERSE_PROXY)?;
     section(page, "`reverse_proxy { lb_policy }`", &LB_POLICY)?;
     section(page, "`reverse_proxy { dynamic a }`", &DYNAMIC_A)?;
-    section(page, "`reverse_proxy { dynamic srv }`", &DYNAMIC_SRV)?;
     section(page, "`reverse_proxy { transport http }`", &TRANSPORT)?;
     page.write_str(
         "\n### `forward_auth`\n\nThe same as `reverse_proxy`, without `handle_response` and \
@@ -439,15 +438,6 @@ mod tests {
             };
             site(&nest("reverse_proxy")(&nest(dynamic)(inner)))
         });
-        check(&DYNAMIC_SRV, |inner| {
-            let both = match inner.split_whitespace().next() {
-                Some("name") => inner.to_owned(),
-                Some("service") => format!("proto tcp\nname a\n{inner}"),
-                Some("proto") => format!("service http\nname a\n{inner}"),
-                _ => format!("name a\n{inner}"),
-            };
-            site(&nest("reverse_proxy")(&nest("dynamic srv")(&both)))
-        });
         check(&TRANSPORT, |inner| {
             site(&nest("reverse_proxy a")(&nest("transport http")(inner)))
         });
@@ -540,13 +530,6 @@ mod tests {
                 "subdirective of `reverse_proxy`" => {
                     format!(":80 {{\nreverse_proxy a:1 {{\n{words}\n}}\n}}")
                 }
-                "subdirective of `request_body`" => {
-                    format!(":80 {{\nrequest_body {{\n{words}\n}}\n}}")
-                }
-                "option of `dynamic a`" | "option of `dynamic srv`" => {
-                    let source = one.kind.trim_start_matches("option of ").replace('`', "");
-                    format!(":80 {{\nreverse_proxy {{\n{source} x {{\n{words}\n}}\n}}\n}}")
-                }
                 "subdirective of `mercure`" => {
                     format!(":80 {{\nmercure {{\nanonymous\n{words}\n}}\n}}")
                 }
@@ -570,6 +553,9 @@ mod tests {
                 "option of `transport http`" => {
                     let transport = format!("transport http {{\n{words}\n}}");
                     format!(":80 {{\nreverse_proxy a:1 {{\n{transport}\n}}\n}}")
+                }
+                "subdirective of `request_body`" => {
+                    format!(":80 {{\nrequest_body {{\n{words}\n}}\n}}")
                 }
                 other => panic!("no place for {other}"),
             };

@@ -32,7 +32,7 @@ mod upstream_options;
 mod uri_query;
 
 pub(crate) use copy_response::{COPY_RESPONSE, COPY_RESPONSE_HEADERS};
-pub(crate) use dynamic::{DYNAMIC_A, DYNAMIC_SRV};
+pub(crate) use dynamic::DYNAMIC_A;
 pub(crate) use encode::{ENCODE, RESPONSE};
 pub(crate) use files::{BROWSE, FILE_SERVER, TRY_FILES};
 pub(crate) use forward_auth::FORWARD_AUTH;

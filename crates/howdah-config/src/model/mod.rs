@@ -76,9 +76,9 @@ pub use placeholder::{
 pub use pool_limits::{LimitBlocks, POOL_LIMITS, PoolLimit, PoolLimitOverrides, PoolLimits};
 pub use pool_settings::{ClassicPool, Ini, PoolSettings, WorkersMax};
 pub use proxy::{
-    Balance, CopiedHeader, CopyHeaders, DynamicRecords, DynamicUpstreams, FastCgi, ForwardAuth,
-    HealthCheck, Intercept, InterceptAction, InterceptRule, Policy, ReverseProxy, Upstream,
-    UpstreamTls, UpstreamVersions,
+    Balance, CopiedHeader, CopyHeaders, DynamicUpstreams, FastCgi, ForwardAuth, HealthCheck,
+    Intercept, InterceptAction, InterceptRule, Policy, ReverseProxy, Upstream, UpstreamTls,
+    UpstreamVersions,
 };
 pub use proxy_protocol::{ProxyPolicy, ProxyProtocol};
 pub use redis::Redis;

@@ -1,6 +1,5 @@
 //! Parts of the model: `reverse_proxy` and the upstream of `php_fastcgi`.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,35 +42,19 @@ impl std::fmt::Display for Upstream {
     }
 }
 
-/// `dynamic`: upstreams that a name is resolved to, again and again.
+/// `dynamic a`: upstreams at the addresses of a name, which is resolved again and again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DynamicUpstreams {
     /// `name`: the name.
     pub name: String,
-    /// `a` or `srv`: the records of the name.
-    pub records: DynamicRecords,
+    /// `port`: of all upstreams.
+    pub port: u16,
     /// `refresh`: how long its addresses are used. Default 1 min.
     pub refresh: Duration,
-    /// `resolvers`: DNS servers; default those of the system.
-    pub resolvers: Vec<SocketAddr>,
-    /// `dial_timeout`: how long a DNS server may take. Default 5 s.
-    pub resolver_timeout: Option<Duration>,
-}
-
-/// The records that list upstreams.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DynamicRecords {
-    /// `dynamic a`.
-    Addresses {
-        /// `port`: of all upstreams.
-        port: u16,
-        /// `versions ipv4`: default true.
-        ipv4: bool,
-        /// `versions ipv6`: default true.
-        ipv6: bool,
-    },
-    /// `dynamic srv`.
-    Services,
+    /// `versions ipv4`: default true.
+    pub ipv4: bool,
+    /// `versions ipv6`: default true.
+    pub ipv6: bool,
 }
 
 /// `https://` and `transport http { tls … }`: TLS of connections to upstreams.
@@ -298,7 +281,7 @@ impl HealthCheck {
 pub struct ReverseProxy {
     /// With `dynamic` they are used until its name has addresses.
     pub upstreams: Vec<Upstream>,
-    /// `dynamic`: default none.
+    /// `dynamic a`: default none.
     pub dynamic: Option<DynamicUpstreams>,
     /// `https://`, `tls` …: default without TLS. With TLS, requests have the upstream's address as their `Host`, unless
     /// `header_up` sets it.

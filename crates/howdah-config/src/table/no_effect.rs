@@ -17,7 +17,6 @@ const BUFFERS: &str = "bodies are streamed in both directions";
 const CHAINS: &str = "the chain is the one that the authority sends first";
 const NAMES: &str = "the names of the internal authority are fixed";
 const INTERMEDIATE: &str = "the internal authority renews its intermediate certificate itself";
-const FALLBACK: &str = "DNS servers are addressed by IP address";
 const IDLE: &str = "`keepalive DURATION` closes connections without requests";
 
 /// All of them.
@@ -166,21 +165,6 @@ pub(crate) const NO_EFFECT: &[NameWithoutEffect] = &[
         kind: "subdirective of `reverse_proxy`",
         name: "verbose_logs",
         warning: "the log has each failure of an upstream in any case",
-    },
-    NameWithoutEffect {
-        kind: "option of `dynamic a`",
-        name: "dial_fallback_delay",
-        warning: FALLBACK,
-    },
-    NameWithoutEffect {
-        kind: "option of `dynamic srv`",
-        name: "dial_fallback_delay",
-        warning: FALLBACK,
-    },
-    NameWithoutEffect {
-        kind: "option of `dynamic srv`",
-        name: "grace_period",
-        warning: "upstreams that were known stay in use while the name cannot be resolved",
     },
     NameWithoutEffect {
         kind: "option of `transport http`",

@@ -190,28 +190,16 @@ fn values_are_checked() {
             "3:13: the placeholder `{rp.upstream.dial}` is not supported in this version; use `{upstream_hostport}`, the address of the upstream",
         ),
         (
-            "reverse_proxy {\ndynamic multi\n}",
-            "3:9: `multi` is not supported in this version; write `dynamic a NAME PORT` or `dynamic srv NAME`",
+            "reverse_proxy {\ndynamic srv _app._tcp.test\n}",
+            "3:9: `srv` is not supported in this version; write `dynamic a NAME PORT`, which uses all addresses of a name with one port",
         ),
         (
-            "reverse_proxy {\ndynamic srv _app._tcp.test 80\n}",
-            "3:28: `dynamic` takes 1 to 2 arguments, 3 given; write `dynamic a [NAME PORT] [{ … }]  or  dynamic srv [NAME] [{ … }]`",
-        ),
-        (
-            "reverse_proxy {\ndynamic srv test {\nservice app\n}\n}",
-            "3:1: `service` and `proto` belong together; write both, or the whole name: `dynamic srv _http._tcp.example.com`",
-        ),
-        (
-            "reverse_proxy {\ndynamic srv test {\nresolvers ns.test\n}\n}",
-            "4:11: `ns.test` is not the IP address of a DNS server; write for example `resolvers 10.0.0.2` or `resolvers 10.0.0.2:5353`",
-        ),
-        (
-            "reverse_proxy {\ndynamic a app 80 {\nresolvers\n}\n}",
-            "4:1: `resolvers` takes at least 1 argument, 0 given; write `resolvers ADDRESS…`",
+            "reverse_proxy {\ndynamic a app 80 {\nresolvers 10.0.0.1\n}\n}",
+            "4:1: `resolvers` is not supported in this version; names are resolved as the system does: see `/etc/resolv.conf` and `/etc/hosts`",
         ),
         (
             "reverse_proxy {\ndynamic a\n}",
-            "3:1: the name of the upstreams is missing; write `dynamic a NAME PORT` or `dynamic srv NAME`",
+            "3:1: the name of the upstreams is missing; write `dynamic a NAME PORT`",
         ),
         (
             "respond {time.now}",

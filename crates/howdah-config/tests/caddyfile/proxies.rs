@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::common::{full, handler};
 use howdah_config::model::{
-    Balance, CertificateFiles, DynamicRecords, DynamicUpstreams, FastCgi, Handler, HealthCheck,
-    Matcher, Policy, ReverseProxy, StatusRange, Upstream, UpstreamTls,
+    Balance, CertificateFiles, DynamicUpstreams, FastCgi, Handler, HealthCheck, Matcher, Policy,
+    ReverseProxy, StatusRange, Upstream, UpstreamTls,
 };
 
 fn proxy(directive: &str) -> ReverseProxy {
@@ -453,14 +453,10 @@ fn a_proxy_may_speak_fastcgi() {
 fn upstreams_may_be_the_addresses_of_a_name() {
     let expected = DynamicUpstreams {
         name: "app".into(),
-        records: DynamicRecords::Addresses {
-            port: 9000,
-            ipv4: true,
-            ipv6: true,
-        },
+        port: 9000,
         refresh: Duration::from_secs(60),
-        resolvers: Vec::new(),
-        resolver_timeout: None,
+        ipv4: true,
+        ipv6: true,
     };
     assert_eq!(
         proxy("reverse_proxy {\ndynamic a app 9000\n}").dynamic,
@@ -473,34 +469,11 @@ fn upstreams_may_be_the_addresses_of_a_name() {
     assert_eq!(
         whole.dynamic,
         Some(DynamicUpstreams {
-            records: DynamicRecords::Addresses {
-                port: 9000,
-                ipv4: false,
-                ipv6: true,
-            },
             refresh: Duration::from_secs(5),
+            ipv4: false,
             ..expected.clone()
         })
     );
-    let services = proxy(
-        "reverse_proxy {\ndynamic srv {\nservice http\nproto tcp\nname app.test\nrefresh 5s\ngrace_period 1m\n\
-         resolvers 10.0.0.2 udp/[::1]:5353\ndial_timeout 1s\ndial_fallback_delay -1s\n}\n}",
-    );
-    assert_eq!(
-        services.dynamic,
-        Some(DynamicUpstreams {
-            name: "_http._tcp.app.test".into(),
-            records: DynamicRecords::Services,
-            refresh: Duration::from_secs(5),
-            resolvers: vec![
-                "10.0.0.2:53".parse().unwrap(),
-                "[::1]:5353".parse().unwrap()
-            ],
-            resolver_timeout: Some(Duration::from_secs(1)),
-        })
-    );
-    let whole = proxy("reverse_proxy {\ndynamic srv _http._tcp.app.test\n}");
-    assert_eq!(whole.dynamic.unwrap().name, "_http._tcp.app.test");
     for (directive, port) in [
         ("reverse_proxy {\ndynamic a app\n}", 80),
         (
@@ -508,10 +481,6 @@ fn upstreams_may_be_the_addresses_of_a_name() {
             443,
         ),
     ] {
-        let records = proxy(directive).dynamic.unwrap().records;
-        assert!(
-            matches!(records, DynamicRecords::Addresses { port: own, .. } if own == port),
-            "{directive}"
-        );
+        assert_eq!(proxy(directive).dynamic.unwrap().port, port, "{directive}");
     }
 }
