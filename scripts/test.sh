@@ -39,6 +39,7 @@ step "bench harness" make -s -C bench test
 # As many inputs on each machine, and mostly the same ones.
 step "fuzz, 50,000 inputs each" fuzz/run.sh all 30 -seed=1 -runs=50000
 step "release build" make -s build
+step "size of the release" scripts/size.sh
 step "profile of the release" pgo/fits.sh
 step "real applications" sh -c 'python3 -m unittest discover -q tests/apps && python3 tests/apps/run.py'
 printf '\nall tests passed in %d s\n' $((SECONDS - began))
