@@ -81,7 +81,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     plain!(
         PrefixedQuery,
-        "The query with its question mark, empty if there is none.",
+        "The query with its question mark; empty without a query.",
         "?query",
         "http.request.uri.prefixed_query"
     ),
@@ -378,7 +378,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     with!(
         |name| named(name, Placeholder::Var),
-        "A variable that `vars` set, empty if there is none.",
+        "A variable that `vars` set; empty if it is not set.",
         "vars.",
         "http.vars."
     ),
@@ -427,7 +427,7 @@ pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     ),
     plain!(
         OrigPrefixedQuery,
-        "The query before rewrites with its question mark, empty if there is none.",
+        "The query before rewrites with its question mark; empty without a query.",
         "orig_?query",
         "http.request.orig_uri.prefixed_query"
     ),

@@ -162,14 +162,8 @@ pub(super) fn call(function: Function, arguments: Vec<Value<'_>>) -> Option<Valu
         Function::Replace => {
             let (text, old) = (subject.into_text()?, first?.into_text()?);
             let new = second?.into_text()?;
-            Value::owned(match arguments.next() {
-                None => text.replace(&*old, &new),
-                // A negative number is no limit.
-                Some(most) => match usize::try_from(most.integer()?) {
-                    Ok(most) => text.replacen(&*old, &new, most),
-                    Err(_) => text.replace(&*old, &new),
-                },
-            })
+            let most = limit(arguments.next())?;
+            Value::owned(text.replacen(&*old, &new, most))
         }
         Function::Substring => {
             let text = subject.into_text()?;
@@ -226,6 +220,14 @@ fn to_integer(value: &Value<'_>) -> Option<i64> {
     }
 }
 
+/// How many parts a function may replace or split: all of them without a number, and with a negative one.
+fn limit(most: Option<Value<'_>>) -> Option<usize> {
+    let Some(most) = most else {
+        return Some(usize::MAX);
+    };
+    Some(usize::try_from(most.integer()?).unwrap_or(usize::MAX))
+}
+
 /// The texts that CEL converts.
 fn to_bool(text: &str) -> Option<bool> {
     match text {
@@ -236,11 +238,7 @@ fn to_bool(text: &str) -> Option<bool> {
 }
 
 fn split<'v>(text: &str, separator: &str, most: Option<Value<'_>>) -> Option<Value<'v>> {
-    let most = match most {
-        None => usize::MAX,
-        // A negative number is no limit.
-        Some(most) => usize::try_from(most.integer()?).unwrap_or(usize::MAX),
-    };
+    let most = limit(most)?;
     Some(Value::List(if most == 0 {
         Vec::new()
     } else if separator.is_empty() {

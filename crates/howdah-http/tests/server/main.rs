@@ -8,6 +8,7 @@ mod access_log;
 mod balance;
 mod bodies;
 mod caddyfile;
+mod expressions;
 mod fastcgi;
 mod fastcgi_faults;
 mod files;

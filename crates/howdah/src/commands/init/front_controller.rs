@@ -55,7 +55,7 @@ const ASSIGNED: &[&str] = &[
     "$responseEmitter",
 ];
 
-/// The worker script for a front controller, whose name goes into a comment. The error is the reason why there is none.
+/// The worker script for a front controller, whose name goes into a comment. The error says why it cannot be made.
 pub(super) fn worker_script(name: &str, text: &str) -> Result<String, String> {
     let all = tokens(text).ok_or("has text that is not simple PHP code")?;
     let code = without_built_in_server(&all);

@@ -21,7 +21,7 @@ pub(in crate::commands) enum WorkerScript {
     Present { path: String },
     /// `howdah init` writes it.
     Made { path: String, text: String },
-    /// There is none. The reason is for frameworks whose front controller was examined.
+    /// No script can be made. The reason is known for frameworks whose front controller was examined.
     Missing { reason: Option<String> },
 }
 
