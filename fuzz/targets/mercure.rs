@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! {"mercure":{…}}     the claims of a token, signed with the hub's key
-//! topic=…             the query of a subscriber
+//! topic=… or match=…  the query of a subscriber
 //! topic=…&data=…      the form of an update
 //! /subscriptions/…    below the hub's path
 //! a{?b}               a template, and
@@ -248,7 +248,7 @@ fn check_subscriptions(token: &str, query: &str, below: &str) {
     let subscriber = ask(&hub, &Method::GET, (PATH, query), Some(token), "");
     let is_there = matches!(subscriber.body(), Body::Events(_));
     let topics: Vec<String> = form_urlencoded::parse(query.as_bytes())
-        .filter(|(name, _)| is_there && name == "topic")
+        .filter(|(name, _)| is_there && matches!(&**name, "topic" | "match" | "match_exact"))
         .map(|(_, topic)| topic.into_owned())
         .collect();
     // Any path has a response.

@@ -52,10 +52,10 @@ impl Hub {
         let rest = request.path.strip_prefix(PATH);
         let mut response = match rest.map(|rest| rest.trim_end_matches('/')) {
             Some("") => match *request.method {
-                Method::GET | Method::HEAD => subscribe::subscribe(self, request),
+                Method::GET | Method::HEAD | Method::QUERY => subscribe::subscribe(self, request),
                 Method::POST => publish::publish(self, request),
                 Method::OPTIONS => preflight(),
-                _ => not_allowed("GET, HEAD, POST, OPTIONS"),
+                _ => not_allowed("GET, HEAD, QUERY, POST, OPTIONS"),
             },
             Some(rest) if self.options.subscriptions && is_subscriptions(rest) => {
                 match *request.method {
@@ -90,11 +90,11 @@ impl Hub {
         } else {
             return;
         }
-        let exposed = HeaderValue::from_static("Last-Event-ID");
+        let exposed = HeaderValue::from_static("Last-Event-ID, Mercure-Last-Event-ID");
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
         if request.method == Method::OPTIONS {
             let fixed = [
-                (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST"),
+                (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, QUERY"),
                 (
                     ACCESS_CONTROL_ALLOW_HEADERS,
                     "Authorization, Cache-Control, Content-Type, Last-Event-ID",

@@ -1,4 +1,7 @@
 //! Subscribing: topics in the query, events in the response.
+//!
+//! A subscriber's parameters show its version of the protocol: version 8 has `topic`, 1.0 has `match` and
+//! `match_exact`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,7 +11,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
 use tokio::time::Instant;
 
-use crate::answer::{Body, Request, parameter, text};
+use crate::answer::{Body, Request, text};
 use crate::hub::{Hub, Subscriber};
 use crate::selector::Selector;
 use crate::stream::EventStream;
@@ -19,7 +22,11 @@ const TOPICS_MAX: usize = 1_000;
 /// Expressions in all its URI templates: each needs a KiB or more of the matcher, which exists as long as the
 /// subscription.
 const EXPRESSIONS_MAX: usize = 200;
+/// Bytes of one matcher of 1.0.
+const MATCHER_MAX: usize = 4_096;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// Its name in responses of 1.0.
+const MERCURE_LAST_EVENT_ID: HeaderName = HeaderName::from_static("mercure-last-event-id");
 /// Disables buffering of events in an nginx in front of the server.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
@@ -29,8 +36,8 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
         Ok(claims) => claims,
         Err(answer) => return *answer,
     };
-    let topics = match topics(request.query) {
-        Ok(topics) => topics,
+    let (version, selectors) = match selectors(request) {
+        Ok(read) => read,
         Err(problem) => return text(StatusCode::BAD_REQUEST, problem),
     };
     if request.method == Method::HEAD {
@@ -38,48 +45,98 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
         headers(&mut response, None);
         return response;
     }
-    let since = last_event_id(hub, request);
+    let since = last_event_id(hub, request, version);
     let claims = claims.unwrap_or_default();
     let end = end_of_connection(claims.expires, hub.options.write_timeout);
-    let topics = topics.iter().map(|topic| Selector::new(topic)).collect();
-    let subscriber = Subscriber::new(topics, claims.subscribe, claims.payload);
+    let subscriber = Subscriber::new(selectors, claims.subscribe, claims.payload);
     let announced = announce(hub, &subscriber, SubscriptionState::Active);
     let Some(joined) = hub.join(subscriber, since.as_deref()) else {
         announced.withdraw(hub);
         return text(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable");
     };
-    let last = since.is_some().then(|| joined.last.clone());
+    let name = match version {
+        Version::Eight => LAST_EVENT_ID,
+        Version::One => MERCURE_LAST_EVENT_ID,
+    };
+    let last = since.is_some().then(|| (name, joined.last.clone()));
     let events = EventStream::new(joined, hub.options.heartbeat, end);
     let mut response = Response::new(Body::Events(Box::new(events)));
-    headers(&mut response, last.as_deref());
+    headers(&mut response, last);
     response
 }
 
-/// The topics of a subscription, or what is wrong with them.
-fn topics(query: &str) -> Result<Vec<Cow<'_, str>>, &'static str> {
-    let parameters = || form_urlencoded::parse(query.as_bytes());
-    let topics: Vec<_> = parameters()
-        .filter(|(name, _)| name == "topic")
-        .take(TOPICS_MAX + 1)
-        .map(|(_, topic)| topic)
-        .collect();
-    if topics.is_empty() {
-        let newer = parameters().any(|(name, _)| name.starts_with("match"));
-        return Err(if newer {
-            "Missing \"topic\" parameter: this hub speaks version 8 of the protocol, whose subscribers name \
-             their topics in \"topic\" and not in \"match\"."
-        } else {
-            "Missing \"topic\" parameter."
-        });
+/// A subscriber's version of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    Eight,
+    One,
+}
+
+/// The parameters of the query, then those in the body of a QUERY request.
+fn parameters<'r>(request: &Request<'r>) -> impl Iterator<Item = (Cow<'r, str>, Cow<'r, str>)> {
+    let body = if *request.method == Method::QUERY {
+        request.body
+    } else {
+        &[]
+    };
+    form_urlencoded::parse(request.query.as_bytes()).chain(form_urlencoded::parse(body))
+}
+
+/// The selectors of a subscription, or what is wrong with them.
+fn selectors(request: &Request<'_>) -> Result<(Version, Vec<Selector>), &'static str> {
+    let (mut topics, mut matchers) = (Vec::new(), Vec::new());
+    for (name, value) in parameters(request) {
+        match &*name {
+            "topic" => topics.push(value),
+            "match" | "match_exact" => matchers.push(value),
+            "match_urlpattern" => {
+                return Err("This hub does not support \"match_urlpattern\": use \"match\".");
+            }
+            name if is_reserved(name) => {
+                return Err(
+                    "Unknown parameter with the prefix \"match\": matchers are \"match\" and \"match_exact\".",
+                );
+            }
+            _ => {}
+        }
+        if topics.len() + matchers.len() > TOPICS_MAX {
+            return Err("Too many \"topic\" or \"match\" parameters.");
+        }
     }
-    if topics.len() > TOPICS_MAX {
-        return Err("Too many \"topic\" parameters.");
+    match (topics.is_empty(), matchers.is_empty()) {
+        (true, true) => Err("Missing \"topic\" or \"match\" parameter."),
+        (false, false) => Err(
+            "A subscription has \"topic\" parameters of version 8 of the protocol or \"match\" parameters of Mercure 1.0, \
+             not both.",
+        ),
+        (false, true) => {
+            let expressions = topics.iter().map(|topic| topic.matches('{').count());
+            if expressions.sum::<usize>() > EXPRESSIONS_MAX {
+                return Err("Too many expressions in \"topic\" parameters.");
+            }
+            let selectors = topics.iter().map(|topic| Selector::version_8(topic));
+            Ok((Version::Eight, selectors.collect()))
+        }
+        (true, false) => {
+            for matcher in &matchers {
+                if matcher.len() > MATCHER_MAX {
+                    return Err("A \"match\" parameter is too long.");
+                }
+                // Text that is not UTF-8 was decoded to replacement characters.
+                if matcher.contains(|char: char| char.is_control() || char == '\u{FFFD}') {
+                    return Err("A \"match\" parameter has control characters or is not UTF-8.");
+                }
+            }
+            let selectors = matchers.iter().map(|matcher| Selector::exact(matcher));
+            Ok((Version::One, selectors.collect()))
+        }
     }
-    let expressions = topics.iter().map(|topic| topic.matches('{').count());
-    if expressions.sum::<usize>() > EXPRESSIONS_MAX {
-        return Err("Too many expressions in \"topic\" parameters.");
-    }
-    Ok(topics)
+}
+
+/// Whether a parameter's name is reserved for matchers of 1.0, which have to be spelled exactly.
+fn is_reserved(name: &str) -> bool {
+    let prefix = name.as_bytes().get(.."match".len());
+    prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(b"match"))
 }
 
 /// The earlier of the token's expiry and the connection's time limit.
@@ -94,21 +151,33 @@ fn end_of_connection(expires: Option<u64>, limit: Option<Duration>) -> Option<In
     Instant::now().checked_add(time?)
 }
 
-fn last_event_id(hub: &Hub, request: &Request<'_>) -> Option<String> {
+/// The last update that the subscriber has seen. One of 1.0 may have an empty one: it gets no missed updates, but the
+/// header of the response.
+fn last_event_id(hub: &Hub, request: &Request<'_>, version: Version) -> Option<String> {
     let header = request.headers.get(LAST_EVENT_ID);
-    let id = header
-        .and_then(|id| id.to_str().ok())
-        .map(str::to_owned)
-        .filter(|id| !id.is_empty());
-    id.or_else(|| parameter(request.query, "lastEventID"))
-        .or_else(|| {
-            let old = hub.options.version_7;
-            old.then(|| parameter(request.query, "Last-Event-ID"))?
-        })
-        .filter(|id| !id.is_empty())
+    let header = header.and_then(|id| id.to_str().ok()).map(str::to_owned);
+    let parameter = |name: &str| {
+        let mut named = parameters(request).filter(|(known, _)| known == name);
+        named.next().map(|(_, value)| value.into_owned())
+    };
+    let filled = |id: &String| !id.is_empty();
+    match version {
+        Version::Eight => header
+            .filter(filled)
+            .or_else(|| parameter("lastEventID"))
+            .or_else(|| {
+                let old = hub.options.version_7;
+                old.then(|| parameter("Last-Event-ID"))?
+            })
+            .filter(filled),
+        Version::One => match header {
+            Some(id) if !id.is_empty() => Some(id),
+            header => parameter("last_event_id").or(header),
+        },
+    }
 }
 
-fn headers(response: &mut Response<Body>, last: Option<&str>) {
+fn headers(response: &mut Response<Body>, last: Option<(HeaderName, String)>) {
     let headers = response.headers_mut();
     let fixed = [
         (CONTENT_TYPE, "text/event-stream"),
@@ -122,7 +191,9 @@ fn headers(response: &mut Response<Body>, last: Option<&str>) {
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    if let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) {
-        headers.insert(LAST_EVENT_ID, last);
+    if let Some((name, last)) = last
+        && let Ok(last) = HeaderValue::from_str(&last)
+    {
+        headers.insert(name, last);
     }
 }

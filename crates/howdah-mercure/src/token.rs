@@ -157,7 +157,7 @@ fn claims(token: &str, key: &Key) -> Result<Claims, TokenError> {
         }
         Ok(texts
             .iter()
-            .map(|text| Selector::new(text))
+            .map(|text| Selector::version_8(text))
             .collect::<Vec<_>>())
     };
     Ok(Claims {

@@ -227,8 +227,8 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 syntax: "protocol_version_compatibility 7|8",
                 default: "`8`",
                 about: "With `7`, `Last-Event-ID` counts in the query too.",
-                differs: "The hub speaks version 8 of the protocol, whose subscribers send `topic`; the `match` \
-                    parameters of later drafts get a 400.",
+                differs: "The hub always accepts subscribers of version 8, which send `topic`, and of Mercure 1.0, \
+                    which send `match`.",
                 example: "protocol_version_compatibility 7",
             },
             |_, call, hub| {

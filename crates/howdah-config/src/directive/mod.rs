@@ -415,7 +415,7 @@ const OWN: &[Item<Scope>] = &[
             default: "",
             about: "A Mercure hub at `/.well-known/mercure`: updates that are published by POST are pushed to \
                     subscribers as server-sent events.",
-            differs: "The hub speaks version 8 of the protocol.",
+            differs: "The hub speaks version 8 of the protocol, and parts of Mercure 1.0.",
             example: "mercure {\n\tpublisher_jwt {env.MERCURE_PUBLISHER_JWT_KEY}\n\tanonymous\n}",
         },
         mercure::mercure,

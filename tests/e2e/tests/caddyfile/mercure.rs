@@ -110,6 +110,67 @@ fn reconnecting_subscribers_get_missed_updates() {
 }
 
 #[test]
+fn subscribers_of_mercure_1_and_of_version_8_share_a_hub() {
+    let server = server("");
+    let book = encode("https://a/books/1");
+    let mut old = subscribe(&server, &format!("topic={}", encode("https://a/{+any}")));
+    let mut new = subscribe(&server, &format!("match={book}&match_exact=other"));
+    for reader in [&mut old, &mut new] {
+        assert_eq!(reader.begin("GET").expect("a head").status, 200);
+        assert_eq!(part(reader), b":\n");
+    }
+    publish(&server, "topic=https://a/books/1&data=secret&private=on");
+    publish(&server, "topic=https://a/books/12&data=twelve");
+    let first = publish(&server, "topic=https://a/books/1&data=one");
+    let chunk = part(&mut new);
+    let event = format!("id: {first}\ndata: one\n\n");
+    assert_eq!(String::from_utf8_lossy(&chunk), event);
+    let mut text = String::new();
+    while !text.contains("data: one") {
+        text.push_str(&String::from_utf8_lossy(&part(&mut old)));
+    }
+    assert!(
+        text.contains("data: twelve") && !text.contains("secret"),
+        "{text}"
+    );
+
+    let last = publish(&server, "topic=https://a/books/1&data=two");
+    let mut back = subscribe(
+        &server,
+        &format!("match={book}&last_event_id={}", encode(&first)),
+    );
+    let head = back.begin("GET").expect("a head");
+    assert_eq!(head.header("mercure-last-event-id"), Some(first.as_str()));
+    assert_eq!(head.header("last-event-id"), None);
+    let mut text = String::new();
+    while !text.contains("data: two") {
+        text.push_str(&String::from_utf8_lossy(&part(&mut back)));
+    }
+    assert_eq!(text, format!(":\nid: {last}\ndata: two\n\n"));
+
+    let mixed = server.get(&format!("/.well-known/mercure?match={book}&topic=t"));
+    mixed.assert_status(400);
+    assert!(mixed.text().contains("not both"), "{}", mixed.text());
+}
+
+#[test]
+fn a_query_request_names_its_topics_in_the_body() {
+    let server = server("");
+    let mut reader = server.connect();
+    let request = Request::new("QUERY", "/.well-known/mercure?match=a")
+        .header("Content-Type", "application/x-www-form-urlencoded")
+        .body("match=b");
+    reader.send(&request).expect("sent");
+    assert_eq!(reader.begin("QUERY").expect("a head").status, 200);
+    assert_eq!(part(&mut reader), b":\n");
+    let id = publish(&server, "topic=b&data=x");
+    assert_eq!(
+        part(&mut reader),
+        format!("id: {id}\ndata: x\n\n").as_bytes()
+    );
+}
+
+#[test]
 fn strangers_do_not_publish() {
     let server = server("");
     let request = Request::form("/.well-known/mercure", "topic=t&data=x");
