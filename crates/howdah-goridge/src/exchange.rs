@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::StatusCode;
 use tempfile::TempPath;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::body::{Body, Chunks};
 use crate::call_error::CallError;
@@ -28,6 +28,9 @@ const PIECE: usize = 64 << 10;
 const ERROR_MAX: usize = 64 << 10;
 /// How long a worker may leave requested pongs unread.
 const PONG_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long the rest of a frame may take that a worker has begun without a request.
+const REPLACEMENT_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// Is notified of the progress of a request.
 pub trait Observer {
@@ -95,6 +98,25 @@ impl Drop for InFlightGuard {
     }
 }
 
+/// Whether a worker's unread data is the frame by which it asks for its replacement, and nothing more.
+async fn asks_for_replacement(link: &mut Link) -> bool {
+    let frame = async {
+        let Ok(Part::Start {
+            kind: Kind::Message,
+            context,
+            body: 0,
+            ..
+        }) = link.next().await
+        else {
+            return false;
+        };
+        matches!(Context::decode(&context), Ok(Context::Stop))
+            && matches!(link.next().await, Ok(Part::End(0)))
+    };
+    let is_asked = timeout(REPLACEMENT_TIMEOUT, frame).await;
+    is_asked.unwrap_or(false) && !link.has_unread()
+}
+
 /// A worker with a request. If it is dropped before the response has ended, the worker continues without the client.
 pub(crate) struct Exchange {
     shared: Arc<PoolInner>,
@@ -109,26 +131,31 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// `None`: the worker was killed, because it has sent something without a request.
-    pub(crate) fn new(
+    /// `None`: the worker takes no request, because it has sent something since its last one: it
+    /// asks for its replacement, or is killed.
+    pub(crate) async fn new(
         shared: Arc<PoolInner>,
         mut worker: Worker,
         id: u64,
         observer: Option<Rc<dyn Observer>>,
     ) -> Result<Option<Self>, CallError> {
-        let now = Instant::now();
         let pid = worker.process.pid;
+        worker.link = worker.link.here().map_err(|error| CallError::Crashed {
+            pid,
+            text: error.to_string(),
+        })?;
         if worker.link.has_unread() {
+            if asks_for_replacement(&mut worker.link).await {
+                shared.replace(worker);
+                return Ok(None);
+            }
             let pool = &*shared.options.name;
             tracing::warn!(target: "howdah::php", pool, pid, "a worker was killed: it sent something without a request, such as a second response to the previous one");
             add(&shared.counts.killed);
             worker.process.kill();
             return Ok(None);
         }
-        worker.link = worker.link.here().map_err(|error| CallError::Crashed {
-            pid,
-            text: error.to_string(),
-        })?;
+        let now = Instant::now();
         *worker
             .process
             .request
@@ -446,9 +473,7 @@ impl Exchange {
     /// The worker requests its replacement.
     fn decline(&mut self) {
         if let Some(worker) = self.worker.take() {
-            worker.process.set_retired();
-            self.shared.release(worker);
-            self.shared.wake.notify_one();
+            self.shared.replace(worker);
         }
     }
 

@@ -176,15 +176,21 @@ impl Pool {
             return Err(CallError::TooLarge);
         }
         let mut attempt = 1;
+        let mut unavailable = 0;
         loop {
             let worker = self.shared.acquire().await?;
             let shared = Arc::clone(&self.shared);
-            let exchange = Exchange::new(shared, worker, request.id, request.observer.clone())?;
-            let outcome = match exchange {
+            let exchange = Exchange::new(shared, worker, request.id, request.observer.clone());
+            let outcome = match exchange.await? {
                 Some(exchange) => {
                     exchange
                         .run(&mut payload, &mut in_flight, &mut interim)
                         .await?
+                }
+                // Each of the workers can be about to be replaced.
+                None if unavailable < self.shared.options.workers => {
+                    unavailable += 1;
+                    continue;
                 }
                 None => Outcome::Declined,
             };

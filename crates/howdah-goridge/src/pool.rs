@@ -170,6 +170,13 @@ impl PoolInner {
         state.idle.push(worker);
     }
 
+    /// A worker that has no request gets no more of them, and another one takes its place.
+    pub(crate) fn replace(&self, worker: Worker) {
+        worker.process.set_retired();
+        self.release(worker);
+        self.wake.notify_one();
+    }
+
     /// A process gets no more requests. If it has one in flight, it is stopped afterwards.
     pub(crate) fn retire(&self, process: &Process) {
         process.set_retired();

@@ -109,6 +109,11 @@ while (($request = $goridge->request()) !== null) {
             // Not handled: a different worker has to do it.
             $goridge->write(Goridge::pack('{"stop":true}', [13]));
             exit(0);
+        case '/leave':
+            // Asks for its replacement after a response.
+            $goridge->respond(200, (string) getmypid());
+            $goridge->write(Goridge::pack('{"stop":true}', [13]));
+            break;
         case '/exit':
             exit((int) ($query['code'] ?? 0));
         case '/half':

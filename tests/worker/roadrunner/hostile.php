@@ -57,6 +57,9 @@ while (($request = $goridge->request()) !== null) {
         case '/twice':
             $goridge->write($response('one') . $response('of nobody'));
             break;
+        case '/stop-twice':
+            $goridge->write($response('one') . Goridge::pack('{"stop":true}', [13]) . $response('of nobody'));
+            break;
         case '/later':
             $goridge->write($response('one'));
             $goridge->write($response('of nobody'));

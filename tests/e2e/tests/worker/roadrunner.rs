@@ -1,6 +1,7 @@
 //! Workers that were written for RoadRunner, tested over HTTP: with frames created by the tests,
 //! and with `spiral/roadrunner-http` unmodified.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use howdah_testkit::{PATIENCE, Request, Server, process};
@@ -221,6 +222,18 @@ fn a_worker_that_declines_is_replaced_and_the_request_runs_elsewhere() {
     // On a busy machine it may have exited before its response is read.
     server.allow_log("worker exited: exit status: 0");
     assert_ne!(pid(&server), first);
+}
+
+#[test]
+fn a_worker_that_asks_for_its_replacement_after_a_response_is_not_killed() {
+    let server = Server::caddyfile(text("app.php", "", "num_workers 2")).start();
+    let mut seen = BTreeSet::new();
+    for _ in 0..8 {
+        let left = server.get("/leave");
+        left.assert_status(200);
+        assert!(seen.insert(left.text()), "it got another request");
+    }
+    assert_eq!(pool(&server)["counters"]["killed"], 0);
 }
 
 #[test]

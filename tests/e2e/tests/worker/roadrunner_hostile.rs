@@ -81,7 +81,7 @@ fn unread_pongs_end_a_worker() {
 #[test]
 fn nobody_gets_a_response_that_nobody_asked_for() {
     let server = server("");
-    for path in ["/twice", "/later", "/after"] {
+    for path in ["/twice", "/later", "/after", "/stop-twice"] {
         let pid = server.get("/pid").text();
         server.get(path).assert(200, "one");
         if path == "/later" {
@@ -92,7 +92,7 @@ fn nobody_gets_a_response_that_nobody_asked_for() {
         assert_ne!(next, pid, "{path}: the worker is replaced");
         server.expect_log("it sent something without a request");
     }
-    assert_eq!(pool(&server)["counters"]["killed"], 3);
+    assert_eq!(pool(&server)["counters"]["killed"], 4);
 }
 
 #[test]
