@@ -20,6 +20,10 @@ loom() {
 		cargo test --locked -q -p howdah-shm --release --lib --target-dir target/loom
 }
 
+# Before the lints, which analyze the packages for these frameworks.
+frameworks=$(scripts/frameworks.sh)
+eval "$frameworks"
+
 step "lint" scripts/lint.sh
 step "build" make -s debug
 step "build the PHP process with sanitizers and with faults" \

@@ -62,15 +62,23 @@ pub fn has_worker_mode(folder: &Path) -> bool {
     folder.join("system/Commands/Worker").is_dir()
 }
 
-/// Installs the package with Composer, which checks that it supports this version.
-fn require_package(folder: &Path) {
+/// The version of the CodeIgniter that tests use, if there is one.
+#[must_use]
+pub fn version() -> Option<String> {
+    Some(version_in(Path::new(&std::env::var_os(WANTED)?)))
+}
+
+fn version_in(folder: &Path) -> String {
     let system = std::fs::read_to_string(folder.join("system/CodeIgniter.php"));
     let system = system.expect("a folder of CodeIgniter");
-    let version = system
+    let (_, version) = system
         .split_once("CI_VERSION = '")
-        .and_then(|(_, rest)| rest.split_once('\''))
-        .map(|(version, _)| version)
         .expect("CodeIgniter names its version");
+    version.split('\'').next().unwrap_or_default().to_owned()
+}
+
+/// Installs the package with Composer, which checks that it supports this version.
+fn require_package(folder: &Path) {
     let package = scripts().join("../../php/codeigniter4");
     let text = json!({
         "repositories": [
@@ -78,7 +86,7 @@ fn require_package(folder: &Path) {
             {"type": "path", "url": package},
             // The framework is in `system`, as in a download without Composer.
             {"type": "package", "package": {
-                "name": "codeigniter4/framework", "version": version, "type": "metapackage",
+                "name": "codeigniter4/framework", "version": version_in(folder), "type": "metapackage",
             }},
         ],
         "require": {"howdah/codeigniter4": "*"},

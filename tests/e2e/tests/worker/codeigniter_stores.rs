@@ -6,7 +6,7 @@
 
 use howdah_testkit::load::at_once;
 use howdah_testkit::{PATIENCE, Request, Server, Www};
-use howdah_tests::codeigniter::{application, serve, serve_with};
+use howdah_tests::codeigniter::{application, serve, serve_with, version};
 use howdah_tests::traffic::many;
 use howdah_tests::worker::cookie;
 use serde_json::json;
@@ -65,6 +65,10 @@ fn redis() -> Option<String> {
 }
 
 fn memcached() -> Option<String> {
+    if version().is_some_and(|version| version == "4.7.0") {
+        println!("skipped: CodeIgniter 4.7.0 does not find its own path of sessions in memcached");
+        return None;
+    }
     store("HOWDAH_TEST_MEMCACHED", "memcached", "MemcachedHandler", "")
 }
 
