@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind};
 use crate::matcher::header_value_at;
 use crate::model::{Handler, HeaderChange};
 use crate::syntax::tree::Word;
-use crate::table::template::EvaluationTime;
+use crate::table::template::{EvaluationTime, pattern};
 use crate::table::value::header_name;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 
@@ -87,6 +87,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
         }
         (None, None) => return Err(no_field(call)),
     }
+    HeaderChange::sort(&mut changes.own);
     if !changes.own.is_empty() || changes.defaults.is_empty() {
         let handler = if changes.deferred {
             Handler::DeferredHeader(changes.own)
@@ -159,12 +160,12 @@ pub(super) fn change(
         (Some('?'), [value]) => Ok(HeaderChange::Default(name, header_value_at(value, time)?)),
         (None, [value]) => Ok(HeaderChange::Set(name, header_value_at(value, time)?)),
         (None, [find, replace]) => {
-            crate::matcher::check_regexp(find, &find.text)?;
-            Ok(HeaderChange::Replace(
-                name,
-                find.text.clone(),
-                header_value_at(replace, time)?,
-            ))
+            let pattern = pattern(find);
+            if let Some(text) = pattern.as_text() {
+                crate::matcher::check_regexp(find, text)?;
+            }
+            let replace = header_value_at(replace, time)?;
+            Ok(HeaderChange::Replace(name, pattern, replace))
         }
         (_, []) => Err(arguments(
             format!("the header field `{text}` has no value"),

@@ -235,15 +235,17 @@ const OWN: &[Item<Scope>] = &[
             default: "",
             about: "Changes the header of the response: `NAME VALUE` sets a field, `+NAME VALUE` adds one, \
                     `?NAME VALUE` sets it if the response has none, `-NAME` removes it, and `NAME FIND REPLACE` \
-                    replaces what a regular expression finds in it. A block has one change on each line. Those with \
-                    `-`, `?` or `>` in front (`>NAME VALUE` sets a field too) are applied after the others, and of \
-                    several `header` directives with them the last one first, so that one for a longer path \
-                    overrides the rest. Fields that PHP or an upstream sends are kept next to those that are set or \
-                    added without a `>`: `Cache-Control: no-store` of a session and cookies are never dropped by \
-                    that.",
-            differs: "No `match`. A field that a response has only once (such as `Content-Type`, `Location` or \
-                          `Expires`) replaces PHP's or the upstream's instead of being sent next to it. A field that \
-                          replacements make longer than 65,534 bytes is dropped.",
+                    replaces what a regular expression finds in it (`*` stands for all fields, a placeholder in FIND \
+                    for a part of it). A block has one change on each line: it adds, sets, removes, then replaces. \
+                    Those with `-`, `?` or `>` in front (`>NAME …` sets or replaces) are applied after the response \
+                    has arrived, and of several directives with them the last one first, so that one for a longer \
+                    path overrides the rest. The others are applied before, so `NAME FIND REPLACE` changes only what \
+                    `header` has set, `>NAME FIND REPLACE` also fields of PHP or an upstream. Their fields are kept \
+                    next to those set or added without a `>`: `Cache-Control: no-store` of a session and cookies are \
+                    never dropped by that.",
+            differs: "No `match`. A field that a response has only once (such as `Content-Type` or `Location`) \
+                          replaces PHP's or the upstream's instead of being sent next to it. A field that replacements \
+                          make longer than 65,534 bytes is dropped.",
             example: "header X-Frame-Options DENY",
         },
         header::read,
@@ -302,8 +304,8 @@ const OWN: &[Item<Scope>] = &[
             syntax: "rewrite [MATCHER] TO",
             default: "",
             about: "Changes the path of the request. A `?` in TO replaces the query as well; values of \
-                    placeholders there are escaped, except that of `{query}` where a parameter begins. Of several \
-                    in one block only the first that matches applies.",
+                    placeholders there are escaped, except that of `{query}` where a parameter begins. A fragment \
+                    (`#top`) is left out. Of several in one block only the first that matches applies.",
             differs: "",
             example: "rewrite /old/* /new.php?from={path}",
         },

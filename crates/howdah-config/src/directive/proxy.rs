@@ -263,6 +263,8 @@ pub(super) fn read_block(
         ));
     }
     proxy.intercept = intercept.intercept;
+    HeaderChange::sort(&mut proxy.header_up);
+    HeaderChange::sort(&mut proxy.header_down);
     Ok(proxy)
 }
 

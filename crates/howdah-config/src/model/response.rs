@@ -52,6 +52,19 @@ pub enum HeaderChange {
     Default(String, Template),
     /// `-NAME`.
     Remove(String),
-    /// `NAME FIND REPLACE`: a regular expression.
-    Replace(String, String, Template),
+    /// `NAME FIND REPLACE`: a regular expression. The name `*` stands for all fields.
+    Replace(String, Template, Template),
+}
+
+impl HeaderChange {
+    /// Sorts the changes of one directive. As in Caddy they are made by kind, whatever their order in the file.
+    pub(crate) fn sort(changes: &mut [Self]) {
+        changes.sort_by_key(|change| match change {
+            Self::Add(..) => 0,
+            Self::Set(..) => 1,
+            Self::Remove(_) => 2,
+            Self::Replace(..) => 3,
+            Self::Default(..) => 4,
+        });
+    }
 }

@@ -68,6 +68,33 @@ pub(crate) fn template_at(word: &Word, time: EvaluationTime) -> Result<Template,
     Ok(Template { parts })
 }
 
+/// A regular expression with placeholders. Braces around anything else, such as `a{2}` and `\p{L}`, belong to it.
+pub(crate) fn pattern(word: &Word) -> Template {
+    let mut parts = Vec::new();
+    let mut text = String::new();
+    let mut rest = word.text.as_str();
+    while let Some((before, after)) = rest.split_once('{') {
+        text.push_str(before);
+        let inner = after.split_once('}');
+        let found = inner.and_then(|(name, after)| Some((find(name)?, after)));
+        if let Some((placeholder, after)) = found.filter(|_| !before.ends_with('\\')) {
+            if !text.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut text)));
+            }
+            parts.push(Part::Placeholder(placeholder));
+            rest = after;
+        } else {
+            text.push('{');
+            rest = after;
+        }
+    }
+    text.push_str(rest);
+    if !text.is_empty() {
+        parts.push(Part::Text(text));
+    }
+    Template { parts }
+}
+
 fn too_early(word: &Word, name: &str) -> Error {
     Error::new(
         ErrorKind::Unsupported,

@@ -98,13 +98,23 @@ fn headers() {
     assert_eq!(
         handler("header {\nA one\n+B two\nE: four\nF \"(o+)\" 0$1\nG \"\"\nH {host}\n}"),
         Handler::Header(vec![
-            HeaderChange::Set("A".into(), text("one")),
             HeaderChange::Add("B".into(), text("two")),
+            HeaderChange::Set("A".into(), text("one")),
             HeaderChange::Set("E".into(), text("four")),
-            HeaderChange::Replace("F".into(), "(o+)".into(), text("0$1")),
             HeaderChange::Set("G".into(), text("")),
             HeaderChange::Set("H".into(), placeholder(Placeholder::Host)),
+            HeaderChange::Replace("F".into(), text("(o+)"), text("0$1")),
         ])
+    );
+    let find = Template {
+        parts: vec![
+            Part::Text("^\\p{L}{2}\\{host}".into()),
+            Part::Placeholder(Placeholder::Host),
+        ],
+    };
+    assert_eq!(
+        handler("header >* `^\\p{L}{2}\\{host}{host}` \"\""),
+        Handler::DeferredHeader(vec![HeaderChange::Replace("*".into(), find, text(""))])
     );
     let routes = routes("header /a/* -Server");
     assert_eq!(routes[0].matcher, Some(paths("/a/*")));

@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use howdah_observe::usage::UsageSoFar;
 use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
+use http::header::{
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue, TRANSFER_ENCODING,
+};
 use regex::bytes::Regex;
 
 use super::deferred_text::{DeferredText, Figures};
@@ -23,7 +25,8 @@ pub(crate) enum Change {
     Default(HeaderName),
     Remove(HeaderName),
     RemoveMatching(Pattern),
-    Replace(HeaderName, Regex),
+    /// `None`: in all fields.
+    Replace(Option<HeaderName>),
 }
 
 /// A change with its value for one request.
@@ -32,6 +35,8 @@ pub(crate) struct PendingChange {
     pub(crate) change: Rc<Change>,
     /// `None` if the change needs no value.
     pub(crate) value: Option<PendingValue>,
+    /// The pattern of a replacement.
+    pub(crate) find: Option<Regex>,
 }
 
 /// The value of a change.
@@ -77,6 +82,8 @@ pub(crate) struct ResponseSoFar<'a> {
     pub(crate) php: Option<UsageSoFar>,
     /// The upstream that has responded.
     pub(crate) upstream: Option<&'a UpstreamNote>,
+    /// Fields that the server has added by itself.
+    pub(crate) own_fields: &'a [HeaderName],
 }
 
 /// The changes of one response.
@@ -102,6 +109,54 @@ pub(crate) fn remove_where(headers: &mut HeaderMap, is_doomed: impl Fn(&HeaderNa
     let doomed = headers.keys().filter(|name| is_doomed(name));
     for name in doomed.cloned().collect::<Vec<_>>() {
         headers.remove(name);
+    }
+}
+
+/// The fields that exist before the response. A replacement among the immediate changes finds only these, as in Caddy.
+#[derive(Default)]
+struct Before {
+    fields: HeaderMap,
+    /// Those that replace a field of the response.
+    set: Vec<HeaderName>,
+}
+
+impl Before {
+    fn apply(
+        &mut self,
+        pending: PendingChange,
+        headers: &mut HeaderMap,
+        response: &ResponseSoFar<'_>,
+    ) {
+        match &*pending.change {
+            Change::Set(name) => self.set.push(name.clone()),
+            Change::Add(_) => {}
+            Change::Replace(_) => self.take_own(headers, response),
+            _ => return pending.apply(headers, response),
+        }
+        pending.apply(&mut self.fields, response);
+    }
+
+    /// Takes over the fields that the server has added by itself.
+    fn take_own(&mut self, headers: &HeaderMap, response: &ResponseSoFar<'_>) {
+        for name in response.own_fields {
+            if !self.set.contains(name)
+                && let Some(value) = headers.get(name)
+            {
+                self.fields.insert(name, value.clone());
+                self.set.push(name.clone());
+            }
+        }
+    }
+
+    /// Inserts the fields before those of the same name, or in place of them.
+    fn insert_into(self, headers: &mut HeaderMap, is_foreign: bool) {
+        let Self { fields, set } = self;
+        for name in set {
+            if (!is_foreign || is_single(&name)) && fields.contains_key(&name) {
+                headers.remove(&name);
+            }
+        }
+        prepend(&fields, headers);
     }
 }
 
@@ -148,15 +203,11 @@ impl Changes {
         for change in self.down {
             change.apply(headers, response);
         }
-        let mut additional = HeaderMap::new();
+        let mut before = Before::default();
         for change in self.immediate {
-            if is_foreign && change.may_repeat() {
-                change.apply(&mut additional, response);
-            } else {
-                change.apply(headers, response);
-            }
+            before.apply(change, headers, response);
         }
-        prepend(&additional, headers);
+        before.insert_into(headers, is_foreign);
         for change in self.later.into_iter().chain(self.deferred) {
             change.apply(headers, response);
         }
@@ -164,14 +215,6 @@ impl Changes {
 }
 
 impl PendingChange {
-    /// Whether the field may be sent in addition to the application's.
-    fn may_repeat(&self) -> bool {
-        match &*self.change {
-            Change::Set(name) | Change::Add(name) => !is_single(name),
-            _ => false,
-        }
-    }
-
     /// Like [`PendingChange::apply`], for a request that goes to `upstream`.
     pub(crate) fn apply_for(&self, upstream: &UpstreamNote, headers: &mut HeaderMap) {
         let value = match &self.value {
@@ -186,17 +229,17 @@ impl PendingChange {
             }
             _ => None,
         };
-        self.change.apply(value, headers);
+        self.change.apply(value, self.find.as_ref(), headers);
     }
 
     pub(crate) fn apply(self, headers: &mut HeaderMap, response: &ResponseSoFar<'_>) {
         let value = self.value.map(|value| value.into_header(headers, response));
-        self.change.apply(value, headers);
+        self.change.apply(value, self.find.as_ref(), headers);
     }
 }
 
 impl Change {
-    fn apply(&self, value: Option<HeaderValue>, headers: &mut HeaderMap) {
+    fn apply(&self, value: Option<HeaderValue>, find: Option<&Regex>, headers: &mut HeaderMap) {
         match self {
             Self::Set(name) => {
                 headers.insert(name, value.unwrap_or(EMPTY));
@@ -215,18 +258,31 @@ impl Change {
             Self::RemoveMatching(pattern) => {
                 remove_where(headers, |name| pattern.matches(name.as_str()));
             }
-            Self::Replace(name, regex) => {
+            Self::Replace(name) => {
+                let Some(find) = find else { return };
                 let replacement = value.as_ref().map_or(&b""[..], HeaderValue::as_bytes);
-                let values = headers.get_all(name).iter();
-                let values: Vec<HeaderValue> = values
-                    .filter_map(|value| replace(value, regex, replacement))
-                    .collect();
-                headers.remove(name);
-                for value in values {
-                    headers.append(name, value);
+                if let Some(name) = name {
+                    return replace_in(headers, name, find, replacement);
+                }
+                // Fields that delimit the body are the server's.
+                let frames = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING];
+                let names: Vec<HeaderName> = headers.keys().cloned().collect();
+                for name in names.iter().filter(|name| !frames.contains(name)) {
+                    replace_in(headers, name, find, replacement);
                 }
             }
         }
+    }
+}
+
+fn replace_in(headers: &mut HeaderMap, name: &HeaderName, find: &Regex, replacement: &[u8]) {
+    let values = headers.get_all(name).iter();
+    let values: Vec<HeaderValue> = values
+        .filter_map(|value| replace(value, find, replacement))
+        .collect();
+    headers.remove(name);
+    for value in values {
+        headers.append(name, value);
     }
 }
 

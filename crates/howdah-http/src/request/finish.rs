@@ -6,7 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ALT_SVC, CONNECTION, CONTENT_LENGTH, HeaderValue, SERVER, TRANSFER_ENCODING};
+use http::header::{
+    ALT_SVC, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, SERVER, TRANSFER_ENCODING,
+};
 use http::response::Parts;
 use http::{Method, Response, StatusCode, Version};
 use http_body::Body;
@@ -80,6 +82,9 @@ impl Finish {
             let page = page::error(head.status, scope.id);
             source = Source::Content(Content::Bytes(page.into()));
         }
+        let own_fields = [SERVER, ALT_SVC].into_iter();
+        let own_fields = own_fields.filter(|name| !head.headers.contains_key(name));
+        let own_fields: Vec<HeaderName> = own_fields.collect();
         self.frame(scope, request, &mut head);
         let is_application = matches!(source, Source::Application(_));
         let is_foreign = is_application || head.extensions.remove::<ExternalResponse>().is_some();
@@ -89,6 +94,7 @@ impl Finish {
             status: head.status.as_u16(),
             php: head.extensions.remove(),
             upstream: upstream.as_deref(),
+            own_fields: &own_fields,
         };
         changes.apply(&mut head.headers, is_foreign, &so_far);
         exchange.set_upstream(upstream);

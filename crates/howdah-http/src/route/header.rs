@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use howdah_cgi::bytes_of;
-use howdah_config::model::{HeaderChange, Part, Placeholder};
+use howdah_config::model::{HeaderChange, Part, Placeholder, Template};
 use http::header::{HeaderName, HeaderValue};
-use regex::bytes::Regex;
+use regex::bytes::{Regex, RegexBuilder};
 
 use crate::message::header_change::{Change, PendingChange, PendingValue};
 use crate::message::pattern::Pattern;
@@ -14,11 +14,23 @@ use crate::route::context::Context;
 use crate::route::purpose::Purpose;
 use crate::route::text::Text;
 
+/// Bytes of a compiled pattern that contains parts of the request.
+const MAX_PATTERN: usize = 256 << 10;
+
 /// A compiled [`HeaderChange`].
 #[derive(Debug)]
 pub(crate) struct FieldChange {
     change: Rc<Change>,
     value: Value,
+    find: Option<Find>,
+}
+
+/// What a replacement searches for.
+#[derive(Debug)]
+enum Find {
+    Regex(Regex),
+    /// Compiled for each request.
+    Text(Text),
 }
 
 #[derive(Debug)]
@@ -59,6 +71,7 @@ pub(super) fn prepare(changes: &[FieldChange], context: &Context<'_>) -> Vec<Pen
 
 impl FieldChange {
     fn compile(change: &HeaderChange) -> Result<Self, RouteError> {
+        let mut pattern = None;
         let (change, value) = match change {
             HeaderChange::Set(field, value) => {
                 (Change::Set(header_name(field)?), self::value(field, value)?)
@@ -76,24 +89,28 @@ impl FieldChange {
             }
             HeaderChange::Remove(field) => (Change::Remove(header_name(field)?), Value::None),
             HeaderChange::Replace(field, find, replace) => {
-                let regex = Regex::new(find).map_err(|error| RouteErrorKind::Regex {
-                    text: find.clone(),
-                    reason: error.to_string(),
-                })?;
-                let change = Change::Replace(header_name(field)?, regex);
-                (change, Value::Text(Text::new(replace)))
+                pattern = Some(Find::compile(find)?);
+                let name = (field != "*").then(|| header_name(field)).transpose()?;
+                (Change::Replace(name), Value::Text(Text::new(replace)))
             }
         };
         Ok(Self {
             change: Rc::new(change),
             value,
+            find: pattern,
         })
     }
 
     fn prepare(&self, context: &Context<'_>) -> Option<PendingChange> {
+        let find = match &self.find {
+            // As in Caddy, a pattern that the request makes invalid replaces nothing.
+            Some(find) => Some(find.evaluate(context)?),
+            None => None,
+        };
         let pending = |value| PendingChange {
             change: Rc::clone(&self.change),
             value,
+            find,
         };
         let text = match &self.value {
             Value::None => return Some(pending(None)),
@@ -121,12 +138,37 @@ impl FieldChange {
     }
 }
 
+impl Find {
+    fn compile(find: &Template) -> Result<Self, RouteError> {
+        let Some(text) = find.as_text() else {
+            return Ok(Self::Text(Text::new(find)));
+        };
+        let regex = Regex::new(text).map_err(|error| RouteErrorKind::Regex {
+            text: text.to_owned(),
+            reason: error.to_string(),
+        })?;
+        Ok(Self::Regex(regex))
+    }
+
+    /// `None`: it is invalid, or too large.
+    fn evaluate(&self, context: &Context<'_>) -> Option<Regex> {
+        match self {
+            // It is shared, not copied.
+            Self::Regex(regex) => Some(regex.clone()),
+            Self::Text(text) => RegexBuilder::new(&text.evaluate(context, Purpose::Uri))
+                .size_limit(MAX_PATTERN)
+                .build()
+                .ok(),
+        }
+    }
+}
+
 /// `None` if it contains control characters.
 fn header_value(text: &str) -> Option<HeaderValue> {
     HeaderValue::from_bytes(&bytes_of(text)).ok()
 }
 
-fn value(field: &str, template: &howdah_config::model::Template) -> Result<Value, RouteError> {
+fn value(field: &str, template: &Template) -> Result<Value, RouteError> {
     match template.as_text() {
         None => Ok(Value::Text(Text::new(template))),
         Some(text) => match HeaderValue::from_str(text) {

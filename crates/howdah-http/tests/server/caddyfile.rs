@@ -153,6 +153,8 @@ fn placeholders_bring_no_parameters_into_a_query() {
          rewrite /both {uri}?x=1\nrewrite /own {uri}\n\
          rewrite /name /x?{query}&a=1\nrewrite /value /x?a={query}&b\nrewrite /middle /x?a=1&{query}&b=2\n\
          rewrite /header /x?a={header.X}&{header.X}=1\n\
+         rewrite /fragment /x?a=1#{query.v}\nrewrite /end /x#b?c\nrewrite /empty \"#b\"\n\
+         rewrite /brings {query.v}\nrewrite /takes {query.v}?\n\
          handle /t/* {\ntry_files /none?a /a.txt?p={path}&{query}\nrespond {uri}\n}\n\
          respond {uri}",
     );
@@ -174,6 +176,11 @@ fn placeholders_bring_no_parameters_into_a_query() {
             ("/middle?c=d", "", "/x?a=1&c=d&b=2"),
             ("/middle", "", "/x?a=1&b=2"),
             ("/header", "X: c&d=e\r\n", "/x?a=c%26d%3De&c%26d%3De=1"),
+            ("/fragment?v=b", "", "/x?a=1"),
+            ("/end?v=b", "", "/x?v=b"),
+            ("/empty?v=b", "", "/empty?v=b"),
+            ("/brings?v=/x%3Fa", "", "/x?v=/x%3Fa"),
+            ("/takes?v=/x%3Fa", "", "/x?a"),
             ("/t/x%26?z", "", "/a.txt?p=%2Ft%2Fx%26&z"),
             ("/t/x%26", "", "/a.txt?p=%2Ft%2Fx%26"),
         ],
@@ -253,27 +260,6 @@ fn variables_methods_and_request_headers() {
         (reply.value("method"), reply.value("uri")),
         ("HEAD", "/head")
     );
-}
-
-/// As in Caddy, deferred operations run last. Of these, the first of the route runs, which has the
-/// longest path.
-#[test]
-fn deferred_changes_of_the_header() {
-    let directory = tree();
-    let harness = serve(
-        directory.path(),
-        "header >X-Set no\nheader /build/* >X-Set yes\n\
-         header ?X-Default all\nheader /build/* ?X-Default build\n\
-         header /build/* -X-Gone\nheader X-Gone here\nheader X-Set first\n\
-         handle /build/late {\nheader >X-Set inner\nrespond a\n}\nrespond a",
-    );
-    let fields = |target: &str| {
-        let reply = harness.get(target);
-        ["x-set", "x-default", "x-gone"].map(|name| reply.header(name).unwrap_or("-").to_owned())
-    };
-    assert_eq!(fields("/"), ["no", "all", "here"]);
-    assert_eq!(fields("/build/a.css"), ["yes", "all", "-"]);
-    assert_eq!(fields("/build/late"), ["yes", "all", "-"]);
 }
 
 #[test]

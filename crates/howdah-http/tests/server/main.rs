@@ -13,6 +13,7 @@ mod fastcgi;
 mod fastcgi_faults;
 mod files;
 mod forward_auth;
+mod headers;
 mod http2;
 mod http3;
 mod lists;

@@ -238,7 +238,7 @@ fn rewrites_redirects_and_headers() {
             HeaderChange::Set("X-Copy".into(), id),
             HeaderChange::Default("Content-Type".into(), Template::text("text/html")),
             HeaderChange::Set("X-Text".into(), Template::text("a-b-c")),
-            HeaderChange::Replace("X-Text".into(), "[ac]".into(), Template::text("x")),
+            HeaderChange::Replace("X-Text".into(), Template::text("[ac]"), Template::text("x")),
         ])),
         when(path_is("/old*"), Handler::Redirect { to, status: 301 }),
         when(path_is("/strip/*"), Handler::StripPrefix("/strip".into())),
@@ -425,7 +425,7 @@ fn a_root_chosen_by_the_client_stays_below() {
 #[test]
 fn an_unservable_configuration_is_reported_before_the_start() {
     let error = |config: &Config| Server::bind(config, None).unwrap_err().to_string();
-    let regex = HeaderChange::Replace("X".into(), "(".into(), Template::text(""));
+    let regex = HeaderChange::Replace("X".into(), Template::text("("), Template::text(""));
     assert!(error(&config(vec![route(Handler::Header(vec![regex]))])).contains("`(`"));
     let name = HeaderChange::Set("a b".into(), Template::text(""));
     assert!(error(&config(vec![route(Handler::Header(vec![name]))])).contains("`a b`"));

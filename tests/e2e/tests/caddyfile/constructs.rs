@@ -202,6 +202,33 @@ fn error_routes_have_the_placeholders_of_caddy() {
     );
 }
 
+/// As in Caddy, `NAME FIND REPLACE` finds what exists before the response; with `>` also what PHP sends.
+#[test]
+fn replacements_in_headers_and_rewrites_with_a_fragment() {
+    let www = Www::new().file(
+        "index.php",
+        "<?php header('X-Php: http://a/http://b'); echo $_SERVER['QUERY_STRING'], ' ', $_SERVER['REQUEST_URI'];",
+    );
+    let server = serve(
+        &www,
+        "",
+        "header X-Own http://c\n header X-Own http:// https://\n header X-Php ^http ftp\n \
+         header /late* >X-Php http:// https://\n header /find* >X-Php {query.find} x\n \
+         rewrite /part* /index.php?part={path}#top\n php_server",
+    );
+    let fields = |target: &str| {
+        let response = server.get(target);
+        ["x-php", "x-own"].map(|name| response.header(name).unwrap_or("-").to_owned())
+    };
+    assert_eq!(fields("/"), ["http://a/http://b", "https://c"]);
+    assert_eq!(fields("/late"), ["https://a/https://b", "https://c"]);
+    assert_eq!(fields("/find?find=/h.*"), ["http://ax", "https://c"]);
+    assert_eq!(fields("/find?find=%5B"), ["http://a/http://b", "https://c"]);
+    server
+        .get("/part?a=b")
+        .assert(200, "part=%2Fpart /part?a=b");
+}
+
 #[test]
 fn templates_are_refused() {
     let refused = Server::caddyfile(caddyfile("", "templates\n respond OK")).run();

@@ -27,17 +27,17 @@ pub(super) struct Rewrite {
 
 impl Rewrite {
     pub(super) fn compile(to: &model::Template) -> Self {
-        let (path, query) = split_query(to);
+        let (path, query) = split_query(&without_fragment(to));
         Self {
             path: Text::new(&path),
             query: query.as_ref().map(Text::new),
         }
     }
 
-    /// Whether anything follows the question mark.
-    fn has_query(&self) -> bool {
+    /// Whether nothing follows the question mark.
+    fn has_empty_query(&self) -> bool {
         let query = self.query.as_ref();
-        query.is_some_and(|query| query.constant().is_none_or(|text| !text.is_empty()))
+        query.is_some_and(|query| query.constant().is_some_and(|text| text.is_empty()))
     }
 
     /// `Err`: the configured rewrite is not possible for this request.
@@ -45,7 +45,8 @@ impl Rewrite {
         let query = self.query.as_ref();
         let new_query = query.map(|query| query.evaluate_query(context).into_owned());
         let evaluated = self.path.evaluate(context, Purpose::Uri).into_owned();
-        // A placeholder such as `{uri}` brings a query, which a configured query replaces.
+        // A placeholder such as `{uri}` may contain a query. As in Caddy it counts only before a question mark without
+        // a query.
         let (new_path, own_query) = match evaluated.split_once('?') {
             Some((path, query)) => (path, Some(query)),
             None => (evaluated.as_str(), None),
@@ -54,7 +55,7 @@ impl Rewrite {
             set_path(new_path, context)?;
         }
         let query = match own_query {
-            Some(own) if !self.has_query() => Some(own.to_owned()),
+            Some(own) if self.has_empty_query() => Some(own.to_owned()),
             _ => new_query,
         };
         if query.is_some() {
@@ -62,6 +63,26 @@ impl Rewrite {
         }
         check_len(context)
     }
+}
+
+/// A fragment is not part of a request.
+fn without_fragment(to: &model::Template) -> model::Template {
+    let mut parts = Vec::with_capacity(to.parts.len());
+    for part in &to.parts {
+        match part {
+            model::Part::Text(text) => {
+                let path = text.split('#').next().unwrap_or_default();
+                if !path.is_empty() {
+                    parts.push(model::Part::Text(path.to_owned()));
+                }
+                if path.len() < text.len() {
+                    break;
+                }
+            }
+            placeholder @ model::Part::Placeholder(_) => parts.push(placeholder.clone()),
+        }
+    }
+    model::Template { parts }
 }
 
 /// A compiled [`model::UriChange`].
