@@ -3,7 +3,9 @@
 use super::tls::trust_pool;
 use super::upstream::DIAL_TIMEOUT;
 use crate::https::options::{file, server_name};
-use crate::model::{CertificateFiles, ReverseProxy, UpstreamTls, UpstreamVersions};
+use crate::model::{
+    CertificateFiles, ProxyHeaderVersion, ReverseProxy, UpstreamTls, UpstreamVersions,
+};
 use crate::syntax::tree::Word;
 use crate::table::value::{duration, optional_duration, unless_zero};
 use crate::table::{Entry, Item, Table, bad_value, unsupported};
@@ -224,8 +226,56 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
                 Ok(())
             },
         ),
+        Item::Supported(
+            Entry {
+                name: "proxy_protocol",
+                syntax: "proxy_protocol v1|v2",
+                default: "off",
+                about: "Connections start with the client's address in the PROXY protocol (behind trusted proxies, the \
+                    address that they send), for upstreams that expect it. Each client has its own connections.",
+                differs: "Connections of health checks name no client. Per front thread, connections of 100 clients are \
+                    kept.",
+                example: "proxy_protocol v2",
+            },
+            |_, call, proxy| {
+                let word = &call.arguments(1, 1)?[0];
+                proxy.proxy_protocol = Some(match word.text.as_str() {
+                    "v1" => ProxyHeaderVersion::V1,
+                    "v2" => ProxyHeaderVersion::V2,
+                    text => {
+                        return Err(bad_value(
+                            &word.position,
+                            format!("`{text}` is not a version of the PROXY protocol"),
+                            "write `v1` or `v2`",
+                        ));
+                    }
+                });
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "local_address",
+                syntax: "local_address IP",
+                default: "as the system chooses",
+                about: "The address of this machine from which connections to upstreams are made.",
+                differs: "No port, name or Unix socket.",
+                example: "local_address 10.0.0.5",
+            },
+            |_, call, proxy| {
+                let word = &call.arguments(1, 1)?[0];
+                let address = word.text.parse().map_err(|_| {
+                    bad_value(
+                        &word.position,
+                        format!("`{}` is not an IP address", word.text),
+                        "write an address of this machine, without a port",
+                    )
+                })?;
+                proxy.local_address = Some(address);
+                Ok(())
+            },
+        ),
         Item::Unsupported("max_response_header", ""),
-        Item::Unsupported("proxy_protocol", ""),
         Item::Unsupported("resolvers", ""),
         Item::Unsupported("tls_curves", "X25519, P-256 and P-384 are always on"),
         Item::Unsupported(
@@ -237,8 +287,10 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
             "give upstreams without TLS a `reverse_proxy` of their own",
         ),
         Item::Unsupported("network_proxy", "name the upstream itself"),
-        Item::Unsupported("max_conns_per_host", "use `unhealthy_request_count`"),
-        Item::Unsupported("local_address", ""),
+        Item::Unsupported(
+            "max_conns_per_host",
+            "each front thread has its own connections; `unhealthy_request_count` limits the requests in flight",
+        ),
     ],
 };
 

@@ -80,7 +80,7 @@ pub use proxy::{
     Intercept, InterceptAction, InterceptRule, Policy, ReverseProxy, Upstream, UpstreamTls,
     UpstreamVersions,
 };
-pub use proxy_protocol::{ProxyPolicy, ProxyProtocol};
+pub use proxy_protocol::{ProxyHeaderVersion, ProxyPolicy, ProxyProtocol};
 pub use redis::Redis;
 pub use response::{HeaderChange, Status, StatusRange};
 pub use roadrunner::{RoadRunner, RoadRunnerPool};

@@ -1,5 +1,6 @@
 //! Parts of the model: `reverse_proxy` and the upstream of `php_fastcgi`.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use super::expression::Network;
 use super::https::CertificateFiles;
 use super::matcher::Matcher;
 use super::placeholder::Template;
+use super::proxy_protocol::ProxyHeaderVersion;
 use super::response::{HeaderChange, Status, StatusRange};
 use super::route::Route;
 
@@ -314,6 +316,10 @@ pub struct ReverseProxy {
     pub outlasts_client: bool,
     /// `write_timeout`: between two writes; default none.
     pub write_timeout: Option<Duration>,
+    /// `proxy_protocol`: connections start with the address of the client; default not.
+    pub proxy_protocol: Option<ProxyHeaderVersion>,
+    /// `local_address`: where connections come from; default as the system chooses.
+    pub local_address: Option<IpAddr>,
     /// `stream_timeout`: maximum duration of a WebSocket; default no limit.
     pub stream_timeout: Option<Duration>,
     /// `handle_response` and `replace_status`, in order.
@@ -342,6 +348,8 @@ impl ReverseProxy {
             keepalive: Some(Duration::from_secs(120)),
             outlasts_client: false,
             write_timeout: None,
+            proxy_protocol: None,
+            local_address: None,
             stream_timeout: None,
             intercept: Intercept::default(),
         }

@@ -19,6 +19,15 @@ pub struct ProxyProtocol {
     pub fallback: ProxyPolicy,
 }
 
+/// `proxy_protocol` of an upstream: the form in which it gets the address of the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProxyHeaderVersion {
+    /// A line of text.
+    V1,
+    /// Binary.
+    V2,
+}
+
 /// How a header is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProxyPolicy {

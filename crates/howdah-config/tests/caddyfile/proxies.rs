@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::{full, handler};
 use howdah_config::model::{
     Balance, CertificateFiles, DynamicUpstreams, FastCgi, Handler, HealthCheck, Matcher, Policy,
-    ReverseProxy, StatusRange, Upstream, UpstreamTls,
+    ProxyHeaderVersion, ReverseProxy, StatusRange, Upstream, UpstreamTls,
 };
 
 fn proxy(directive: &str) -> ReverseProxy {
@@ -483,4 +483,22 @@ fn upstreams_may_be_the_addresses_of_a_name() {
     ] {
         assert_eq!(proxy(directive).dynamic.unwrap().port, port, "{directive}");
     }
+}
+
+#[test]
+fn addresses_of_connections_to_upstreams() {
+    let option = |option: &str| {
+        proxy(&format!(
+            "reverse_proxy a:1 {{\ntransport http {{\n{option}\n}}\n}}"
+        ))
+    };
+    for (text, version) in [
+        ("v1", ProxyHeaderVersion::V1),
+        ("v2", ProxyHeaderVersion::V2),
+    ] {
+        let found = option(&format!("proxy_protocol {text}"));
+        assert_eq!(found.proxy_protocol, Some(version));
+    }
+    let local = option("local_address 10.0.0.5").local_address;
+    assert_eq!(local, Some("10.0.0.5".parse().unwrap()));
 }

@@ -479,7 +479,7 @@ fn of_several_roots_for_the_same_requests_the_last_one_counts() {
 fn missing_parts_are_left_out_on_demand() {
     let parsed = lenient(
         "{\norder rate_limit before basic_auth\ncache\nacme_dns cloudflare {$TOKEN}\nservers {\ntrace\n}\n}\n:80 {\n\
-         rate_limit {\nzone x {\nkey {remote_host}\n}\n}\nteapot\nreverse_proxy a:1 {\ntransport http {\nlocal_address 10.0.0.1\n}\n}\nrespond ok\n}",
+         rate_limit {\nzone x {\nkey {remote_host}\n}\n}\nteapot\nreverse_proxy a:1 {\ntransport http {\nresolvers 10.0.0.1\n}\n}\nrespond ok\n}",
     );
     let left: Vec<_> = parsed.warnings.iter().map(ToString::to_string).collect();
     let names = [
@@ -489,7 +489,7 @@ fn missing_parts_are_left_out_on_demand() {
         "trace",
         "rate_limit",
         "teapot",
-        "local_address",
+        "resolvers",
     ];
     assert_eq!(left.len(), names.len(), "{left:#?}");
     for (warning, name) in left.iter().zip(names) {

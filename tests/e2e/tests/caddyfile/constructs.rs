@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use howdah_testkit::{Request, Server, ServerBuilder, Www, process};
+use howdah_testkit::{Request, Server, ServerBuilder, Www, free_ports, process};
 use howdah_tests::tls::{Authority, Client};
 use howdah_tests::{caddyfile, www as www_folder};
 
@@ -227,6 +227,43 @@ fn replacements_in_headers_and_rewrites_with_a_fragment() {
     server
         .get("/part?a=b")
         .assert(200, "part=%2Fpart /part?a=b");
+}
+
+#[test]
+fn upstreams_get_the_client_by_the_proxy_protocol() {
+    let [plain, wrapped] = free_ports();
+    let back = format!(
+        "\n:{plain} {{\n bind 127.0.0.1\n respond {{remote_host}}\n}}\n\
+         :{wrapped} {{\n bind 127.0.0.1\n respond \"{{remote}} {{client_ip}}\"\n}}\n"
+    );
+    let global = format!(
+        "servers {{\n trusted_proxies static 127.0.0.0/8\n}}\n servers 127.0.0.1:{wrapped} {{\n listener_wrappers {{\n \
+         proxy_protocol {{\n allow 127.0.0.0/8\n fallback_policy reject\n}}\n}}\n}}"
+    );
+    let transport = |path: &str, port: u16, option: &str| {
+        format!("reverse_proxy {path} 127.0.0.1:{port} {{\n transport http {{\n {option}\n}}\n}}\n")
+    };
+    let site = transport("/local", plain, "local_address 127.0.0.9")
+        + &transport("/v1", wrapped, "proxy_protocol v1")
+        + &transport(
+            "/v2",
+            wrapped,
+            "proxy_protocol v2\n local_address 127.0.0.9",
+        )
+        + &transport("/h2c", wrapped, "proxy_protocol v2\n versions h2c");
+    let server = Server::caddyfile(caddyfile(&global, &site) + &back).start();
+    server.get("/local").assert(200, "127.0.0.9");
+    for target in ["/v1", "/v2", "/h2c"] {
+        for client in ["192.0.2.7", "2001:db8::7", "192.0.2.8", "192.0.2.7"] {
+            let request = Request::get(target).header("X-Forwarded-For", client);
+            let remote = if client.contains(':') {
+                format!("[{client}]:0 {client}")
+            } else {
+                format!("{client}:0 {client}")
+            };
+            server.send(&request).assert(200, &remote);
+        }
+    }
 }
 
 #[test]

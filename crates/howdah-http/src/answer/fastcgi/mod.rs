@@ -282,7 +282,7 @@ impl FastCgi {
         request: &Outgoing<'_>,
         hold: Option<&DisconnectGuard>,
     ) -> Result<Response<Output>, Failure> {
-        let stream = connect(upstream, self.options.dial_timeout)
+        let stream = connect(upstream, None, self.options.dial_timeout)
             .await
             .map_err(Failure::Connect)?;
         let mut transfer = Transfer::start(stream, request, &self.options);

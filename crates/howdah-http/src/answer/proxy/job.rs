@@ -1,5 +1,6 @@
 //! A request for an upstream, as routes pass it on.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use http::{HeaderMap, HeaderValue, Method};
@@ -12,6 +13,8 @@ use crate::message::header_change::PendingChange;
 pub(crate) struct ProxyJob {
     pub(crate) upstreams: Rc<Upstreams>,
     pub(crate) method: Method,
+    /// Address of the client.
+    pub(crate) client: IpAddr,
     /// Path and query.
     pub(crate) target: String,
     pub(crate) headers: HeaderMap,

@@ -45,6 +45,7 @@ use crate::answer::forwarded::remove_hops;
 use crate::answer::upstream::address::{self, KeptAddresses};
 use crate::answer::upstream::balance::Balancer;
 use crate::answer::upstream::health::{Checks, probe_address};
+use crate::answer::upstream::socket::encode_client;
 use crate::answer::upstream::state::{ActiveRequest, DirectiveState, StateCursor};
 use crate::answer::upstream::tls::{Encryption, EncryptionError, TlsClients};
 use crate::answer::upstream::{CHOSEN, Connector};
@@ -73,7 +74,9 @@ pub(crate) struct Upstreams {
     /// In place of both, if the upstreams have HTTP/2.
     http2: Option<Http2Client>,
     is_encrypted: bool,
-    /// The addresses of upstreams with placeholders.
+    /// `proxy_protocol`: each client has its own connections.
+    names_client: bool,
+    /// The addresses of upstreams with placeholders, and of clients.
     kept: KeptAddresses,
     balancer: Balancer,
     /// The `Host` of requests to each upstream.
@@ -182,9 +185,12 @@ impl Upstreams {
             probed,
             limit: proxy.dial_timeout,
             write_timeout: proxy.write_timeout,
+            local: proxy.local_address,
+            proxy_header: proxy.proxy_protocol,
             encryption,
         };
         let is_encrypted = connector.encryption.is_some();
+        let names_client = connector.proxy_header.is_some();
         let http2 = proxy
             .uses_http2()
             .then(|| Http2Client::new(connector.clone(), proxy.keepalive));
@@ -205,6 +211,7 @@ impl Upstreams {
             fresh: fresh.build(connector),
             http2,
             is_encrypted,
+            names_client,
             kept: KeptAddresses::new(proxy.keepalive),
             hosts,
             probe_hosts,
@@ -321,21 +328,17 @@ impl Upstreams {
         note: &'n UpstreamNote,
         job: &ProxyJob,
     ) -> Result<Destination<'n>, Failure> {
-        let Some(text) = job.address(index) else {
-            return Ok(Destination {
-                index,
-                note,
-                key: ConnectionKey {
-                    host: format!("{CHOSEN}{index}"),
-                    is_kept: true,
-                },
-            });
-        };
-        let Some(upstream) = address::parse(text) else {
-            return Err(Failure::Address(text.chars().take(SHOWN_MAX).collect()));
-        };
-        let host = address::encode(index, &upstream);
-        let is_kept = self.kept.admit(&host, Instant::now());
+        let (mut host, mut is_bounded) = (format!("{CHOSEN}{index}"), true);
+        if let Some(text) = job.address(index) {
+            let Some(upstream) = address::parse(text) else {
+                return Err(Failure::Address(text.chars().take(SHOWN_MAX).collect()));
+            };
+            (host, is_bounded) = (address::encode(index, &upstream), false);
+        }
+        if self.names_client {
+            (host, is_bounded) = (encode_client(&host, job.client), false);
+        }
+        let is_kept = is_bounded || self.kept.admit(&host, Instant::now());
         Ok(Destination {
             index,
             note,

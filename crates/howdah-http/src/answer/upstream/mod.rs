@@ -5,18 +5,21 @@ pub(crate) mod balance;
 pub(crate) mod board;
 pub(crate) mod health;
 pub(crate) mod pooled;
+pub(crate) mod socket;
 pub(crate) mod state;
 pub(crate) mod tls;
 
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use howdah_config::model::Upstream;
+use howdah_config::model::{ProxyHeaderVersion, Upstream};
 use http::Uri;
 use hyper_util::rt::TokioIo;
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::client::TlsStream;
 use tokio_util::either::Either;
@@ -27,12 +30,19 @@ use self::tls::Encryption;
 /// An open connection.
 pub(crate) type Stream = Either<TcpStream, UnixStream>;
 
-/// Connects; an error of the kind `TimedOut` after `limit`.
-pub(crate) async fn connect(upstream: &Upstream, limit: Duration) -> io::Result<Stream> {
+/// Connects, from an address of the machine if one is named; an error of the kind `TimedOut` after `limit`.
+pub(crate) async fn connect(
+    upstream: &Upstream,
+    local: Option<IpAddr>,
+    limit: Duration,
+) -> io::Result<Stream> {
     let connecting = async {
         match upstream {
             Upstream::Tcp { host, port } => {
-                let stream = TcpStream::connect((host.as_str(), *port)).await?;
+                let stream = match local {
+                    None => TcpStream::connect((host.as_str(), *port)).await?,
+                    Some(local) => socket::connect_from(local, host, *port).await?,
+                };
                 stream.set_nodelay(true)?;
                 Ok(Either::Left(stream))
             }
@@ -71,13 +81,16 @@ pub(crate) struct Connector {
     /// `dial_timeout`.
     pub(crate) limit: Duration,
     pub(crate) write_timeout: Option<Duration>,
+    /// `local_address`.
+    pub(crate) local: Option<IpAddr>,
+    /// `proxy_protocol`.
+    pub(crate) proxy_header: Option<ProxyHeaderVersion>,
     pub(crate) encryption: Option<Encryption>,
 }
 
 impl Connector {
     /// The number and the address of the upstream that the host of a URI names.
-    fn find(&self, uri: &Uri) -> Option<(usize, Upstream)> {
-        let host = uri.host()?;
+    fn find(&self, host: &str) -> Option<(usize, Upstream)> {
         if let Some(resolved) = host.strip_prefix(RESOLVED) {
             return address::decode(resolved);
         }
@@ -100,13 +113,22 @@ impl tower_service::Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let (found, limit, write_timeout) = (self.find(&uri), self.limit, self.write_timeout);
+        let (host, client) = socket::split_client(uri.host().unwrap_or_default());
+        let found = self.find(host);
+        let header = self
+            .proxy_header
+            .map(|version| socket::proxy_header(version, client));
+        let (local, limit, write_timeout) = (self.local, self.limit, self.write_timeout);
         let encryption = self.encryption.clone();
         Box::pin(async move {
             let Some((index, upstream)) = found else {
                 return Err(io::ErrorKind::InvalidInput.into());
             };
-            let stream = connect(&upstream, limit).await?;
+            let mut stream = connect(&upstream, local, limit).await?;
+            if let Some(header) = header {
+                // The socket's buffer is empty and has room for it.
+                stream.write_all(&header?).await?;
+            }
             let stream = match encryption {
                 None => Either::Left(stream),
                 Some(encryption) => Either::Right(Box::new(

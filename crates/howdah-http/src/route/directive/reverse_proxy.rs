@@ -94,6 +94,7 @@ impl Proxy {
             upstreams: Rc::clone(&self.upstreams),
             is_repeatable: self.retry.allows(&method, context),
             method,
+            client: context.client_ip(),
             target,
             headers,
             addresses,
