@@ -55,13 +55,14 @@ final class Requests
     public function current(): ServerRequestInterface
     {
         $request = $this->requests
-            ->createServerRequest($_SERVER['REQUEST_METHOD'] ?? 'GET', self::uri(), $_SERVER)
-            ->withProtocolVersion(substr($_SERVER['SERVER_PROTOCOL'] ?? 'HTTP/1.1', strlen('HTTP/')))
+            ->createServerRequest(self::server('REQUEST_METHOD', 'GET'), self::uri(), $_SERVER)
+            ->withProtocolVersion(substr(self::server('SERVER_PROTOCOL', 'HTTP/1.1'), strlen('HTTP/')))
             ->withQueryParams($_GET)
             ->withCookieParams($_COOKIE)
             ->withUploadedFiles($this->uploads($_FILES))
             ->withBody($this->streams->createStreamFromFile('php://input'));
         foreach (getallheaders() as $name => $value) {
+            assert(is_string($value));
             $request = $request->withHeader((string) $name, $value);
         }
         return $_POST === [] ? $request : $request->withParsedBody($_POST);
@@ -69,15 +70,21 @@ final class Requests
 
     private static function uri(): string
     {
-        $scheme = in_array(strtolower($_SERVER['HTTPS'] ?? ''), ['', 'off'], true) ? 'http' : 'https';
-        $host = $_SERVER['HTTP_HOST'] ?? $_SERVER['SERVER_NAME'] ?? 'localhost';
-        $target = $_SERVER['REQUEST_URI'] ?? '/';
+        $scheme = in_array(strtolower(self::server('HTTPS', '')), ['', 'off'], true) ? 'http' : 'https';
+        $host = self::server('HTTP_HOST', self::server('SERVER_NAME', 'localhost'));
+        $target = self::server('REQUEST_URI', '/');
         // `OPTIONS *` has no path.
         return $scheme . '://' . $host . (str_starts_with($target, '/') ? '' : '/') . $target;
     }
 
+    private static function server(string $name, string $default): string
+    {
+        $value = $_SERVER[$name] ?? null;
+        return is_string($value) ? $value : $default;
+    }
+
     /**
-     * @param array<array<string, mixed>> $files in the format of $_FILES
+     * @param array<mixed> $files in the format of $_FILES
      *
      * @return array<mixed> the same structure with objects
      */
@@ -85,6 +92,7 @@ final class Requests
     {
         $made = [];
         foreach ($files as $field => $file) {
+            assert(is_array($file));
             $made[$field] = $this->upload(
                 $file['tmp_name'],
                 $file['size'],

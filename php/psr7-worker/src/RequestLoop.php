@@ -13,7 +13,7 @@ use LogicException;
  */
 final class RequestLoop
 {
-    /** @var Fiber<null, null, void, null>|null */
+    /** @var Fiber<mixed, mixed, mixed, mixed>|null */
     private ?Fiber $fiber = null;
 
     /** Whether the script has ended during a request, by exit() or an exception. */
@@ -42,8 +42,9 @@ final class RequestLoop
         if ($this->fiber === null) {
             // A client that disconnects must not interrupt the application.
             ignore_user_abort(true);
-            $this->fiber = new Fiber($this->serve(...));
-            $this->fiber->start();
+            $fiber = new Fiber($this->serve(...));
+            $this->fiber = $fiber;
+            $fiber->start();
         } elseif ($this->fiber->isSuspended()) {
             $this->fiber->resume();
         }

@@ -21,8 +21,7 @@ final class Files
 
     public static function ofTheApplication(): self
     {
-        $folder = constant('ROOTPATH');
-        return new self(is_string($folder) ? $folder : '');
+        return new self(ROOTPATH);
     }
 
     /**

@@ -23,7 +23,7 @@ final class PooledMemcachedHandler extends MemcachedHandler
     {
         $key = serialize($this->savePath);
         $kept = self::$pool[$key] ?? null;
-        if ($kept !== null && $kept->getVersion() !== false) {
+        if ($kept !== null && (bool) $kept->getVersion()) {
             $this->memcached = $kept;
             return true;
         }

@@ -66,8 +66,7 @@ final class StartHowdahCommand extends Command implements SignalableCommandInter
         $process->start();
         $state->writeProcessId($process->getPid() ?? throw new RuntimeException('The server has not started.'));
 
-        $status = $this->runServer($process, $server, 'howdah');
-        return is_int($status) ? $status : self::FAILURE;
+        return $this->runServer($process, $server, 'howdah');
     }
 
     /**
