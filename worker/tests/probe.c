@@ -1,11 +1,15 @@
 /*
  * An extension for tests: counts its starts and ends with a request, as extensions that trace requests do. Its class
  * represents a library that is unknown to Howdah: every use of an object waits, and two concurrent uses are an error.
+ * With `howdah_probe.observe=1` it prints how functions end whose names begin with "observed", as extensions that trace
+ * functions see it.
  *
  * Rules: its state is one for the process, and a start without an end before it is reported.
  */
 #include <php.h>
 #include <unistd.h>
+#include <zend_exceptions.h>
+#include <zend_observer.h>
 
 #define WAIT_US 200
 
@@ -123,8 +127,30 @@ static ZEND_METHOD(Howdah_Probe, name)
 static const zend_function_entry methods[] = {ZEND_ME(Howdah_Probe, __construct, arginfo_probe_construct,
 	ZEND_ACC_PUBLIC) ZEND_ME(Howdah_Probe, name, arginfo_probe_name, ZEND_ACC_PUBLIC) ZEND_FE_END};
 
+/* --- observed functions ------------------------------------------------------------------------------------- */
+
+#define OBSERVED "observed"
+
+static void end_observed(zend_execute_data *frame, zval *result)
+{
+	const zend_object *exception = EG(exception);
+	const char *how = !exception ? "returns" : zend_is_unwind_exit(exception) ? "exits" : ZSTR_VAL(exception->ce->name);
+	php_printf("%s: %s\n", ZSTR_VAL(frame->func->common.function_name), how);
+}
+
+static zend_observer_fcall_handlers observe(zend_execute_data *frame)
+{
+	const zend_string *name = frame->func->common.function_name;
+	bool observed = name && strncmp(ZSTR_VAL(name), OBSERVED, strlen(OBSERVED)) == 0;
+	return (zend_observer_fcall_handlers){NULL, observed ? end_observed : NULL};
+}
+
 static PHP_MINIT_FUNCTION(howdah_probe)
 {
+	zend_long observes = 0;
+	if (cfg_get_long("howdah_probe.observe", &observes) == SUCCESS && observes) {
+		zend_observer_fcall_register(observe);
+	}
 	zend_class_entry class;
 	INIT_NS_CLASS_ENTRY(class, "Howdah", "Probe", methods);
 	probe_class = zend_register_internal_class(&class);

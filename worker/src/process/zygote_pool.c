@@ -26,6 +26,7 @@
 #include "php/record.h"
 #include "php/settings.h"
 #include "request/accept.h"
+#include "request/exit_extensions.h"
 #include "signals.h"
 #include "title.h"
 #include "zygote.h"
@@ -187,6 +188,7 @@ _Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log
 		_exit(howdah_worker(pool));
 	}
 	howdah_boot_export(pool);
+	howdah_exit_extensions_patch(); /* the next one replaces its table */
 	if (pool->queue.concurrent) {
 		install_calls();
 	}
