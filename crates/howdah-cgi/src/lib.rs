@@ -12,6 +12,7 @@
 mod byte_text;
 mod encode;
 mod host;
+pub mod path;
 mod record;
 mod route;
 mod split;

@@ -1,6 +1,8 @@
 //! The route of a request in logs and metrics: a method and a path without its query, with identifiers replaced, so
 //! that there are few.
 
+use crate::path;
+
 /// Bytes of a path in a route.
 const PATH_MAX: usize = 200;
 /// Replaces an identifier in a path.
@@ -8,9 +10,14 @@ const IDENTIFIER: &str = ":id";
 /// Minimum length of hexadecimal digits that count as an identifier and not a word.
 const HEX_MIN: usize = 16;
 
-/// The route of a request: `GET /users/:id`.
+/// The route of a request: `GET /users/:id`. `path`: as the client has sent it. Different spellings of a path, such as
+/// `/%78` for `/x`, are one route.
 #[must_use]
-pub fn route(method: &str, mut path: &str) -> String {
+pub fn route(method: &str, path: &str) -> String {
+    let normalised = path::normalise(path);
+    let escaped = normalised.as_deref().map(path::encode);
+    // An invalid path stays as it is.
+    let mut path = escaped.as_deref().unwrap_or(path);
     let method = match method {
         "GET" | "HEAD" | "POST" | "PUT" | "DELETE" | "PATCH" | "OPTIONS" | "QUERY" => method,
         // A client may send any word.
@@ -58,6 +65,12 @@ mod tests {
             ),
             ("GET", "/face/added", "GET /face/added"),
             ("NONSENSE", "/", "OTHER /"),
+            ("GET", "/%78", "GET /x"),
+            ("GET", "//x/./y/../", "GET /x/"),
+            ("GET", "/users/%31%37", "GET /users/:id"),
+            ("GET", "/caf%c3%a9", "GET /caf%C3%A9"),
+            ("GET", "/a%0Ab", "GET /a%0Ab"),
+            ("GET", "/%zz", "GET /%zz"),
         ] {
             assert_eq!(route(method, path), expected);
         }

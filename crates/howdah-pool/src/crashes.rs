@@ -1,7 +1,7 @@
 //! Crashes of a pool's processes by the route of the request that ran, and routes in quarantine.
 //!
-//! A route is a method and a path without its query, with identifiers replaced. The number of routes is limited:
-//! crashes of further routes are counted together.
+//! A route is a method and a normalised path without its query, with identifiers replaced. The number of routes is
+//! limited: crashes of further routes are counted together.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};

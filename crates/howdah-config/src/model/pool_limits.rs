@@ -231,8 +231,8 @@ pool_limits! {
     }
     /// After this many crashes of PHP processes that ran requests of one route within `route_crash_window`, requests of
     /// that route get a 503 with `Retry-After` for `quarantine_time`, so that one broken page does not keep killing the
-    /// processes of all others. A route is a method and a path without its query, with numbers, UUIDs and long
-    /// hexadecimal strings replaced by `:id`. The start and end of a quarantine are logged.
+    /// processes of all others. A route is a method and a normalised path without its query, with numbers, UUIDs and
+    /// long hexadecimal strings replaced by `:id`. The start and end of a quarantine are logged.
     max_route_crashes: Option<u32> = None, number_or_off(1), All {
         default: "`off`",
         differs: NOT_THERE,

@@ -214,6 +214,9 @@ fn quarantines(mode: &Mode) {
         .header("retry-after")
         .and_then(|text| text.parse().ok());
     assert!(matches!(seconds, Some(1..=3)), "{seconds:?}");
+    // The same path, spelled differently.
+    post(&server, "/%63rash/3").assert_status(503);
+    post(&server, "/x/..//crash/3").assert_status(503);
     post(&server, "/well").assert(200, "served /well");
     server.get("/well").assert(200, "served /well");
     let crashes = mode.crashes(&admin);
@@ -228,7 +231,7 @@ fn quarantines(mode: &Mode) {
     let pool = mode.pool;
     for line in [
         format!("howdah_php_quarantined_routes{{pool=\"{pool}\"}} 1\n"),
-        format!("howdah_php_requests_refused_total{{pool=\"{pool}\",reason=\"quarantined\"}} 1\n"),
+        format!("howdah_php_requests_refused_total{{pool=\"{pool}\",reason=\"quarantined\"}} 3\n"),
     ] {
         assert!(metrics.contains(&line), "{line} in\n{metrics}");
     }
