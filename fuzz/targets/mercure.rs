@@ -248,7 +248,10 @@ fn check_subscriptions(token: &str, query: &str, below: &str) {
     let subscriber = ask(&hub, &Method::GET, (PATH, query), Some(token), "");
     let is_there = matches!(subscriber.body(), Body::Events(_));
     let topics: Vec<String> = form_urlencoded::parse(query.as_bytes())
-        .filter(|(name, _)| is_there && matches!(&**name, "topic" | "match" | "match_exact"))
+        .filter(|(name, _)| {
+            let names = ["topic", "match", "match_exact", "match_urlpattern"];
+            is_there && names.contains(&&**name)
+        })
         .map(|(_, topic)| topic.into_owned())
         .collect();
     // Any path has a response.

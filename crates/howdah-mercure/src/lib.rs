@@ -1,4 +1,5 @@
-//! A Mercure hub in the server's process: version 8 of the protocol, <https://mercure.rocks/spec>.
+//! A Mercure hub in the server's process: version 8 of the protocol and subscribers of Mercure 1.0,
+//! <https://mercure.rocks/spec>.
 //!
 //! ```text
 //! POST ─ token, form ─> Update ─> Hub ─┬─ history, with limits
@@ -26,6 +27,7 @@ mod subscriptions;
 mod tests;
 mod token;
 mod update;
+mod url_pattern;
 
 pub use answer::{Body, PATH, Request};
 pub use hub::{Counts, Hub};

@@ -45,10 +45,10 @@ pub(crate) fn publish(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
         Ok(draft) => draft,
         Err(problem) => return text(status(problem), &problem.to_string()),
     };
-    if !all(&allowed, &draft.topics) {
+    let update = draft.finish();
+    if !all(&allowed, &update.topics) {
         return *unauthorized(request, None);
     }
-    let update = draft.finish();
     let id = Bytes::copy_from_slice(update.id.as_bytes());
     hub.dispatch(update);
     whole(StatusCode::OK, "text/plain; charset=utf-8", id)

@@ -1,14 +1,65 @@
-//! Topic selectors. Version 8 of the protocol: a topic itself, or a URI template (RFC 6570) that matches it. Mercure 1.0:
-//! a topic itself. In both versions `*` is for all topics.
+//! Topics, and their selectors. Version 8 of the protocol: a topic itself, or a URI template (RFC 6570) that matches it.
+//! Mercure 1.0, which calls them matchers: a topic itself, or a URL pattern. In both versions `*` is for all topics.
 
 use std::fmt::Write as _;
+use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
+use url::Url;
+
+use crate::url_pattern::{Budget, PatternError, UrlPattern, topic_url};
 
 /// Maximum length of a template; longer selectors are only compared.
 const TEMPLATE_MAX: usize = 2_048;
 /// Bytes of memory of a template's matcher.
 const MATCHER_MAX: usize = 1 << 20;
+/// Maximum length of a matcher of 1.0.
+const LENGTH_MAX: usize = 4_096;
+
+/// A topic of an update, or the path of a request that needs permission.
+#[derive(Debug)]
+pub(crate) struct Topic {
+    text: String,
+    /// For URL patterns; parsed when the first one is compared with it.
+    url: OnceLock<Option<Url>>,
+}
+
+impl Topic {
+    pub(crate) fn new(text: String) -> Self {
+        Self {
+            text,
+            url: OnceLock::new(),
+        }
+    }
+
+    /// An estimate of the memory that it takes, with its URL.
+    pub(crate) fn size(&self) -> usize {
+        size_of::<Self>() + 4 * self.text.len()
+    }
+
+    fn url(&self) -> Option<&Url> {
+        let url = self.url.get_or_init(|| topic_url(&self.text));
+        url.as_ref()
+    }
+}
+
+/// The type of a matcher of 1.0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MatchType {
+    Exact,
+    UrlPattern,
+}
+
+/// Why a matcher cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum MatcherError {
+    #[error("a matcher is longer than {LENGTH_MAX} bytes")]
+    TooLong,
+    #[error("a matcher has control characters or is not UTF-8")]
+    Characters,
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+}
 
 /// A selector, ready to match.
 #[derive(Debug, Clone)]
@@ -23,6 +74,8 @@ enum Kind {
     Version8(Option<Regex>),
     /// 1.0: equal to the text, whatever its characters.
     Exact,
+    /// 1.0: a URL of the pattern. `None`: the pattern is `*`.
+    UrlPattern(Option<UrlPattern>),
 }
 
 impl Selector {
@@ -44,38 +97,63 @@ impl Selector {
         }
     }
 
-    /// A matcher of 1.0 of type `exact`.
-    pub(crate) fn exact(text: &str) -> Self {
-        Self {
-            text: text.to_owned(),
-            kind: Kind::Exact,
+    /// A matcher of 1.0.
+    pub(crate) fn matcher(
+        kind: MatchType,
+        text: &str,
+        budget: &mut Budget,
+    ) -> Result<Self, MatcherError> {
+        if text.len() > LENGTH_MAX {
+            return Err(MatcherError::TooLong);
         }
+        // Text of a query that is not UTF-8 was decoded to replacement characters.
+        if text.contains(|char: char| char.is_control() || char == '\u{FFFD}') {
+            return Err(MatcherError::Characters);
+        }
+        let kind = match kind {
+            MatchType::Exact => Kind::Exact,
+            MatchType::UrlPattern => {
+                let pattern = (text != "*").then(|| UrlPattern::new(text, budget));
+                Kind::UrlPattern(pattern.transpose()?)
+            }
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            kind,
+        })
     }
 
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    pub(crate) fn matches(&self, topic: &str) -> bool {
-        if self.text == "*" || self.text == topic {
+    pub(crate) fn matches(&self, topic: &Topic) -> bool {
+        if self.text == "*" {
             return true;
         }
         match &self.kind {
-            Kind::Version8(Some(template)) => template.is_match(topic),
-            Kind::Version8(None) | Kind::Exact => false,
+            Kind::Version8(template) => {
+                let mut template = template.iter();
+                self.text == topic.text || template.any(|template| template.is_match(&topic.text))
+            }
+            Kind::Exact => self.text == topic.text,
+            Kind::UrlPattern(pattern) => {
+                let pattern = pattern.as_ref().zip(topic.url());
+                pattern.is_some_and(|(pattern, url)| pattern.matches(url))
+            }
         }
     }
 }
 
 /// Whether one of the selectors is for one of the topics.
-pub(crate) fn any(selectors: &[Selector], topics: &[String]) -> bool {
+pub(crate) fn any(selectors: &[Selector], topics: &[Topic]) -> bool {
     topics
         .iter()
         .any(|topic| selectors.iter().any(|selector| selector.matches(topic)))
 }
 
 /// Whether each of the topics has a selector.
-pub(crate) fn all(selectors: &[Selector], topics: &[String]) -> bool {
+pub(crate) fn all(selectors: &[Selector], topics: &[Topic]) -> bool {
     topics
         .iter()
         .all(|topic| selectors.iter().any(|selector| selector.matches(topic)))
@@ -210,7 +288,7 @@ mod tests {
         ];
         for (selector, topic, expected) in table {
             assert_eq!(
-                Selector::version_8(selector).matches(topic),
+                Selector::version_8(selector).matches(&Topic::new(topic.to_owned())),
                 expected,
                 "{selector} {topic}"
             );
@@ -231,9 +309,46 @@ mod tests {
             ("", "", true),
             ("", "x", false),
         ] {
-            let matches = Selector::exact(selector).matches(topic);
-            assert_eq!(matches, expected, "{selector} {topic}");
+            let matcher = matcher(MatchType::Exact, selector).expect(selector);
+            let found = matcher.matches(&Topic::new(topic.to_owned()));
+            assert_eq!(found, expected, "{selector} {topic}");
         }
+    }
+
+    fn matcher(kind: MatchType, text: &str) -> Result<Selector, MatcherError> {
+        Selector::matcher(kind, text, &mut Budget::default())
+    }
+
+    #[test]
+    fn url_patterns() {
+        for (selector, topic, expected) in [
+            ("*", "https://[", true),
+            ("https://a/:id", "https://a/1", true),
+            ("https://a/:id", "https://a/1/2", false),
+            // Equal texts mean nothing.
+            ("https://a/\\:id", "https://a/\\:id", false),
+            ("https://a/{b}?", "https://a/{b}?", false),
+        ] {
+            let matcher = matcher(MatchType::UrlPattern, selector).expect(selector);
+            let found = matcher.matches(&Topic::new(topic.to_owned()));
+            assert_eq!(found, expected, "{selector} {topic}");
+        }
+    }
+
+    #[test]
+    fn matchers_that_are_refused() {
+        let longest = "a".repeat(4_096);
+        for kind in [MatchType::Exact, MatchType::UrlPattern] {
+            for text in ["a\n", "\0", "\u{7f}", "\u{85}", "\u{FFFD}"] {
+                let refused = matcher(kind, text).expect_err(text);
+                assert_eq!(refused, MatcherError::Characters, "{text:?}");
+            }
+            let refused = matcher(kind, &format!("{longest}a")).expect_err("too long");
+            assert_eq!(refused, MatcherError::TooLong);
+            assert!(matcher(kind, &longest).is_ok());
+        }
+        let refused = matcher(MatchType::UrlPattern, "https://a/(").expect_err("no pattern");
+        assert_eq!(refused, PatternError::Invalid.into());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Subscribing: topics in the query, events in the response.
 //!
-//! A subscriber's parameters show its version of the protocol: version 8 has `topic`, 1.0 has `match` and
-//! `match_exact`.
+//! A subscriber's parameters show its version of the protocol: version 8 has `topic`, 1.0 has `match`, `match_exact`
+//! and `match_urlpattern`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,17 +13,16 @@ use tokio::time::Instant;
 
 use crate::answer::{Body, Request, text};
 use crate::hub::{Hub, Subscriber};
-use crate::selector::Selector;
+use crate::selector::{MatchType, Selector};
 use crate::stream::EventStream;
 use crate::subscriptions::{SubscriptionState, announce};
+use crate::url_pattern::Budget;
 
 /// Topics of one subscription.
 const TOPICS_MAX: usize = 1_000;
 /// Expressions in all its URI templates: each needs a KiB or more of the matcher, which exists as long as the
 /// subscription.
 const EXPRESSIONS_MAX: usize = 200;
-/// Bytes of one matcher of 1.0.
-const MATCHER_MAX: usize = 4_096;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Its name in responses of 1.0.
 const MERCURE_LAST_EVENT_ID: HeaderName = HeaderName::from_static("mercure-last-event-id");
@@ -38,7 +37,7 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
     };
     let (version, selectors) = match selectors(request) {
         Ok(read) => read,
-        Err(problem) => return text(StatusCode::BAD_REQUEST, problem),
+        Err(problem) => return text(StatusCode::BAD_REQUEST, &problem),
     };
     if request.method == Method::HEAD {
         let mut response = Response::new(Body::Whole(None));
@@ -83,52 +82,48 @@ fn parameters<'r>(request: &Request<'r>) -> impl Iterator<Item = (Cow<'r, str>, 
 }
 
 /// The selectors of a subscription, or what is wrong with them.
-fn selectors(request: &Request<'_>) -> Result<(Version, Vec<Selector>), &'static str> {
+fn selectors(request: &Request<'_>) -> Result<(Version, Vec<Selector>), Cow<'static, str>> {
     let (mut topics, mut matchers) = (Vec::new(), Vec::new());
     for (name, value) in parameters(request) {
         match &*name {
             "topic" => topics.push(value),
-            "match" | "match_exact" => matchers.push(value),
-            "match_urlpattern" => {
-                return Err("This hub does not support \"match_urlpattern\": use \"match\".");
-            }
+            "match" | "match_exact" => matchers.push((MatchType::Exact, value)),
+            "match_urlpattern" => matchers.push((MatchType::UrlPattern, value)),
             name if is_reserved(name) => {
                 return Err(
-                    "Unknown parameter with the prefix \"match\": matchers are \"match\" and \"match_exact\".",
+                    "Unknown parameter with the prefix \"match\": matchers are \"match\", \"match_exact\" and \
+                     \"match_urlpattern\"."
+                        .into(),
                 );
             }
             _ => {}
         }
         if topics.len() + matchers.len() > TOPICS_MAX {
-            return Err("Too many \"topic\" or \"match\" parameters.");
+            return Err("Too many \"topic\" or \"match\" parameters.".into());
         }
     }
     match (topics.is_empty(), matchers.is_empty()) {
-        (true, true) => Err("Missing \"topic\" or \"match\" parameter."),
+        (true, true) => Err("Missing \"topic\" or \"match\" parameter.".into()),
         (false, false) => Err(
             "A subscription has \"topic\" parameters of version 8 of the protocol or \"match\" parameters of Mercure 1.0, \
-             not both.",
+             not both."
+                .into(),
         ),
         (false, true) => {
             let expressions = topics.iter().map(|topic| topic.matches('{').count());
             if expressions.sum::<usize>() > EXPRESSIONS_MAX {
-                return Err("Too many expressions in \"topic\" parameters.");
+                return Err("Too many expressions in \"topic\" parameters.".into());
             }
             let selectors = topics.iter().map(|topic| Selector::version_8(topic));
             Ok((Version::Eight, selectors.collect()))
         }
         (true, false) => {
-            for matcher in &matchers {
-                if matcher.len() > MATCHER_MAX {
-                    return Err("A \"match\" parameter is too long.");
-                }
-                // Text that is not UTF-8 was decoded to replacement characters.
-                if matcher.contains(|char: char| char.is_control() || char == '\u{FFFD}') {
-                    return Err("A \"match\" parameter has control characters or is not UTF-8.");
-                }
-            }
-            let selectors = matchers.iter().map(|matcher| Selector::exact(matcher));
-            Ok((Version::One, selectors.collect()))
+            let mut budget = Budget::default();
+            let matchers = matchers.iter();
+            let selectors = matchers.map(|(kind, text)| Selector::matcher(*kind, text, &mut budget));
+            let selectors = selectors.collect::<Result<_, _>>();
+            let selectors = selectors.map_err(|error| format!("Invalid parameter: {error}."))?;
+            Ok((Version::One, selectors))
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::{Body, PATH, Request, text, unauthorized, whole};
 use crate::hub::{Hub, Subscriber};
-use crate::selector::{Selector, any};
+use crate::selector::{Selector, Topic, any};
 use crate::update::Draft;
 
 /// Characters that are escaped in a URI.
@@ -101,7 +101,9 @@ pub(crate) fn answer(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
         Err(answer) => return *answer,
     };
     // Only subscribers that are authorised for private updates of that URL may see it.
-    if hub.options.subscriber.is_some() && !any(&claims.subscribe, &[request.path.to_owned()]) {
+    if hub.options.subscriber.is_some()
+        && !any(&claims.subscribe, &[Topic::new(request.path.to_owned())])
+    {
         return *unauthorized(request, None);
     }
     let rest = request.path.strip_prefix(PATH).unwrap_or_default();

@@ -6,6 +6,8 @@ use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 
 use crate::answer::PATH;
+use crate::selector::Topic;
+use crate::url_pattern::topic_url;
 
 /// Topics of one update.
 const TOPICS_MAX: usize = 1_000;
@@ -14,7 +16,7 @@ const TOPICS_MAX: usize = 1_000;
 #[derive(Debug)]
 pub(crate) struct Update {
     pub(crate) id: String,
-    pub(crate) topics: Vec<String>,
+    pub(crate) topics: Vec<Topic>,
     pub(crate) private: bool,
     /// Generated once for all subscribers.
     pub(crate) event: Bytes,
@@ -106,7 +108,7 @@ impl Draft {
         event.push('\n');
         Update {
             id,
-            topics: self.topics,
+            topics: self.topics.into_iter().map(Topic::new).collect(),
             private: self.private,
             event: event.into(),
         }
@@ -114,14 +116,27 @@ impl Draft {
 }
 
 /// Whether a topic is the hub's URL or one below it, in any notation: as an absolute URL or path, after `.`, `..` and
-/// escapes are resolved.
+/// escapes are resolved, and as the URL that patterns are compared with.
 fn is_reserved(topic: &str) -> bool {
+    // Without one of these no notation is.
+    if !topic.contains("mercure") && !topic.contains('%') {
+        return false;
+    }
+    is_reserved_text(topic) || topic_url(topic).is_some_and(|url| is_reserved_path(url.path()))
+}
+
+/// Whether it is, for clients that split it themselves.
+fn is_reserved_text(topic: &str) -> bool {
     let topic = topic.split(['?', '#']).next().unwrap_or_default();
     let after_scheme = topic.split_once("://").map(|(_, rest)| rest);
     let path = match after_scheme.or_else(|| topic.strip_prefix("//")) {
         Some(rest) => rest.find('/').map_or("", |at| &rest[at..]),
         None => topic,
     };
+    is_reserved_path(path)
+}
+
+fn is_reserved_path(path: &str) -> bool {
     if !path.starts_with('/') {
         return false;
     }
@@ -141,7 +156,7 @@ fn is_reserved(topic: &str) -> bool {
 impl Update {
     /// An estimate of the memory that it takes.
     pub(crate) fn size(&self) -> usize {
-        let topics: usize = self.topics.iter().map(String::len).sum();
+        let topics: usize = self.topics.iter().map(Topic::size).sum();
         size_of::<Self>() + self.id.len() + topics + self.event.len()
     }
 }
@@ -217,6 +232,13 @@ mod tests {
             "https://a/.well-known/mercure",
             "https://a:8080/b/../.well-known/mercure#x",
             "//a/.well-known/mercure",
+            // These are URLs below the hub for URL patterns, which resolve them.
+            ".well-known/mercure/subscriptions/x",
+            " /.well-known/mercure/x",
+            "\\.well-known\\mercure\\x",
+            "http:.well-known/mercure/x",
+            "https:\\\\a\\.well-known/mercur%65/x",
+            "x/%2e%2e/.well-known/mercure",
         ] {
             assert!(is_reserved(topic), "{topic}");
         }

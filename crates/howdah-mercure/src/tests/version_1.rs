@@ -30,6 +30,73 @@ async fn matchers_are_exact() {
 }
 
 #[tokio::test]
+async fn matchers_may_be_url_patterns() {
+    let hub = Hub::new(options());
+    let mut books = subscribe(
+        &hub,
+        "match_urlpattern=https://a/books/:id&match=x&match_urlpattern=/chat/*",
+        &[],
+    );
+    let mut all = subscribe(&hub, "match_urlpattern=*", &[]);
+    for own in [&mut books, &mut all] {
+        assert_eq!(events(own).await, ":\n");
+    }
+    for (topics, id) in [
+        ("topic=https://a/books/1", "1"),
+        ("topic=https://a/books/1/2", "2"),
+        ("topic=x", "3"),
+        ("topic=/chat/room", "4"),
+        ("topic=y&topic=https://a/books/2", "5"),
+        ("topic=https://a/books/:id", "6"),
+        ("topic=https://[", "7"),
+    ] {
+        publish(&hub, &format!("{topics}&data=d&id={id}"));
+    }
+    let event = |id: &str| format!("id: {id}\ndata: d\n\n");
+    assert_eq!(
+        events(&mut books).await,
+        ["1", "3", "4", "5", "6"].map(event).concat()
+    );
+    let every = ["1", "2", "3", "4", "5", "6", "7"].map(event).concat();
+    assert_eq!(events(&mut all).await, every);
+}
+
+#[tokio::test]
+async fn a_pattern_receives_no_private_update_without_permission() {
+    let hub = Hub::new(options());
+    let some = token(&json!({"subscribe": ["https://a/books/1"]}), None);
+    let wide = "match_urlpattern=*://*/*&match_urlpattern=https://a/books/:id";
+    let mut may = subscribe(&hub, wide, &[bearer(&some)]);
+    let mut anonymous = subscribe(&hub, wide, &[]);
+    publish(&hub, "topic=https://a/books/1&data=secret&private=on&id=p");
+    publish(&hub, "topic=https://a/books/2&data=other&private=on&id=q");
+    let mut since = subscribe(&hub, &format!("{wide}&last_event_id=earliest"), &[]);
+    assert_eq!(events(&mut may).await, ":\nid: p\ndata: secret\n\n");
+    assert_eq!(events(&mut anonymous).await, ":\n");
+    assert_eq!(events(&mut since).await, ":\n");
+    // A pattern in a token of version 8 is a text.
+    let text = token(&json!({"subscribe": ["https://a/books/:id"]}), None);
+    let mut none = subscribe(&hub, wide, &[bearer(&text)]);
+    publish(&hub, "topic=https://a/books/3&data=other&private=on");
+    assert_eq!(events(&mut none).await, ":\n");
+}
+
+#[tokio::test]
+async fn publishers_reach_no_topic_of_the_hub_itself() {
+    let hub = Hub::new(options());
+    for topic in [
+        ".well-known/mercure/subscriptions/exact/t/s",
+        "\\.well-known\\mercure\\subscriptions",
+        "https:\\\\a\\.well-known/mercur%2565",
+    ] {
+        let encoded: String = form_urlencoded::byte_serialize(topic.as_bytes()).collect();
+        let published = publish(&hub, &format!("topic={encoded}&data=forged"));
+        let expected = if topic.contains("%25") { 200 } else { 403 };
+        assert_eq!(published.status(), expected, "{topic}");
+    }
+}
+
+#[tokio::test]
 async fn private_updates_need_a_token_for_their_topic() {
     let hub = Hub::new(options());
     let some = token(&json!({"subscribe": ["https://a/{id}"]}), None);
@@ -66,6 +133,13 @@ async fn parameters_that_are_not_understood_are_refused() {
         ("match=a%0Ab", "control"),
         ("match=a%C2%85", "control"),
         ("match=%FF", "UTF-8"),
+        (
+            "match=a&match_urlpattern=https://a/(",
+            "URL pattern is invalid",
+        ),
+        ("match_urlpattern=https://a/%0A", "control"),
+        ("match_urlpattern=https://a/:x(a{999}{999})", "too complex"),
+        ("topic=a&match_urlpattern=b", "not both"),
     ] {
         let mut response = ask(&hub, (Method::GET, &format!("?{query}")), &[], "");
         assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{query}");
@@ -86,6 +160,15 @@ async fn matchers_of_one_subscription_are_limited() {
         ("match=a&".repeat(1_000), StatusCode::OK),
         ("match=a&match_exact=b&".repeat(500), StatusCode::OK),
         ("match=a&".repeat(1_001), StatusCode::BAD_REQUEST),
+        (
+            "match_urlpattern=/a/:b&".repeat(100) + &"match=a&".repeat(900),
+            StatusCode::OK,
+        ),
+        (
+            "match_urlpattern=/a/:b&".repeat(101),
+            StatusCode::BAD_REQUEST,
+        ),
+        ("match_urlpattern=*&".repeat(1_000), StatusCode::OK),
         (format!("match={}", "a".repeat(4_096)), StatusCode::OK),
         (
             format!("match={}", "a".repeat(4_097)),

@@ -154,6 +154,35 @@ fn subscribers_of_mercure_1_and_of_version_8_share_a_hub() {
 }
 
 #[test]
+fn a_url_pattern_selects_topics() {
+    let server = server("");
+    let pattern = encode("https://a/books/:id(\\d+)");
+    let mut reader = subscribe(&server, &format!("match_urlpattern={pattern}&match=other"));
+    assert_eq!(reader.begin("GET").expect("a head").status, 200);
+    assert_eq!(part(&mut reader), b":\n");
+    for topic in [
+        "https://a/books/x",
+        "https://a/books/1/2",
+        "https://b/books/1",
+    ] {
+        publish(&server, &format!("topic={}&data=none", encode(topic)));
+    }
+    publish(&server, "topic=https://a/books/2&data=secret&private=on");
+    let id = publish(&server, "topic=https://a/books/1&data=one");
+    let chunk = part(&mut reader);
+    let event = format!("id: {id}\ndata: one\n\n");
+    assert_eq!(String::from_utf8_lossy(&chunk), event);
+    let invalid = encode("https://a/(");
+    let refused = server.get(&format!("/.well-known/mercure?match_urlpattern={invalid}"));
+    refused.assert_status(400);
+    assert!(
+        refused.text().contains("URL pattern is invalid"),
+        "{}",
+        refused.text()
+    );
+}
+
+#[test]
 fn a_query_request_names_its_topics_in_the_body() {
     let server = server("");
     let mut reader = server.connect();
