@@ -82,8 +82,8 @@ pub(crate) struct ResponseSoFar<'a> {
     pub(crate) php: Option<UsageSoFar>,
     /// The upstream that has responded.
     pub(crate) upstream: Option<&'a UpstreamNote>,
-    /// Fields that the server has added by itself.
-    pub(crate) own_fields: &'a [HeaderName],
+    /// Fields that the server has added by itself, if there are immediate changes.
+    pub(crate) own_fields: &'a [Option<HeaderName>],
 }
 
 /// The changes of one response.
@@ -138,7 +138,7 @@ impl Before {
 
     /// Takes over the fields that the server has added by itself.
     fn take_own(&mut self, headers: &HeaderMap, response: &ResponseSoFar<'_>) {
-        for name in response.own_fields {
+        for name in response.own_fields.iter().flatten() {
             if !self.set.contains(name)
                 && let Some(value) = headers.get(name)
             {
@@ -164,6 +164,11 @@ impl Changes {
     /// Adds changes after the existing ones.
     pub(crate) fn add(&mut self, changes: Vec<PendingChange>) {
         self.immediate.extend(changes);
+    }
+
+    /// Whether there are changes that are made before the response.
+    pub(crate) fn has_immediate(&self) -> bool {
+        !self.immediate.is_empty()
     }
 
     /// Adds the changes of `header_down`.

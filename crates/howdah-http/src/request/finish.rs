@@ -6,9 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{
-    ALT_SVC, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, SERVER, TRANSFER_ENCODING,
-};
+use http::header::{ALT_SVC, CONNECTION, CONTENT_LENGTH, HeaderValue, SERVER, TRANSFER_ENCODING};
 use http::response::Parts;
 use http::{Method, Response, StatusCode, Version};
 use http_body::Body;
@@ -82,9 +80,11 @@ impl Finish {
             let page = page::error(head.status, scope.id);
             source = Source::Content(Content::Bytes(page.into()));
         }
-        let own_fields = [SERVER, ALT_SVC].into_iter();
-        let own_fields = own_fields.filter(|name| !head.headers.contains_key(name));
-        let own_fields: Vec<HeaderName> = own_fields.collect();
+        let own_fields = if changes.has_immediate() {
+            [SERVER, ALT_SVC].map(|name| (!head.headers.contains_key(&name)).then_some(name))
+        } else {
+            [None, None]
+        };
         self.frame(scope, request, &mut head);
         let is_application = matches!(source, Source::Application(_));
         let is_foreign = is_application || head.extensions.remove::<ExternalResponse>().is_some();
