@@ -338,6 +338,7 @@ pub(super) fn query_start(file: &str) -> Option<usize> {
 
 fn exists(candidates: Vec<Template>) -> Matcher {
     Matcher::File {
+        fallback_status: None,
         root: None,
         candidates,
         split: Vec::new(),

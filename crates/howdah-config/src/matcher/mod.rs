@@ -9,8 +9,8 @@ use crate::model::{Matcher, Template, TryPolicy};
 use crate::model::{Network, Regexp};
 use crate::syntax::tree::{Statement, Word};
 use crate::table::template::{literal, template};
-use crate::table::value::{header_name, is_token};
-use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
+use crate::table::value::{header_name, is_token, status};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 use fields::Fields;
 pub(crate) use fields::{add_header, header_entry, header_value, header_value_at};
 pub(crate) use values::{check_regexp, merged_path, networks, path};
@@ -24,7 +24,7 @@ const MAX_DEPTH: usize = 16;
 pub(crate) struct Set {
     paths: Vec<String>,
     methods: Vec<String>,
-    hosts: Vec<String>,
+    hosts: Vec<Template>,
     headers: Fields,
     file: Option<FileDraft>,
     not: Vec<Matcher>,
@@ -48,6 +48,7 @@ pub(crate) struct FileDraft {
     candidates: Vec<Template>,
     split: Vec<String>,
     policy: TryPolicy,
+    fallback_status: Option<u16>,
 }
 
 /// Names of matchers.
@@ -102,7 +103,8 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 name: "host",
                 syntax: "host HOST…",
                 default: "",
-                about: "The host is one of these; `*.example.com` is any name one level below.",
+                about: "The host is one of these; `*.example.com` is any name one level below. Placeholders such as \
+                    `{env.NAME}` are possible.",
                 differs: "`*` only as the first label.",
                 example: "host example.com *.example.com",
             },
@@ -345,10 +347,11 @@ pub(crate) const FILE: Table<FileDraft> = Table {
         Item::Supported(
             Entry {
                 name: "try_files",
-                syntax: "try_files FILE…",
+                syntax: "try_files FILE… [=CODE]",
                 default: "`{path}`",
-                about: "The files; one that ends in `/` must be a directory.",
-                differs: "No `=CODE`.",
+                about: "The files; one that ends in `/` must be a directory. If none exists, the response is the error \
+                        CODE, also within `not`.",
+                differs: "With every `try_policy`.",
                 example: "try_files {path} index.php",
             },
             |_, call, file| candidates(call.arguments(1, usize::MAX)?, file),
@@ -564,7 +567,11 @@ impl Set {
             all.push(Matcher::Method(self.methods));
         }
         if !self.hosts.is_empty() {
-            all.push(Matcher::Host(self.hosts));
+            let names: Option<Vec<_>> = self.hosts.iter().map(Template::as_text).collect();
+            all.push(match names {
+                Some(names) => Matcher::Host(names.into_iter().map(str::to_owned).collect()),
+                None => Matcher::HostTemplate(self.hosts),
+            });
         }
         if !self.paths.is_empty() {
             all.push(Matcher::Path(self.paths));
@@ -589,6 +596,7 @@ impl Set {
             mut candidates,
             split,
             policy,
+            fallback_status,
         }) = self.file
         {
             if candidates.is_empty() {
@@ -600,6 +608,7 @@ impl Set {
                 candidates,
                 split,
                 policy,
+                fallback_status,
             });
         }
         let matcher = if all.len() == 1 {
@@ -632,11 +641,16 @@ fn file(cx: &mut Context, call: &Call<'_>, set: &mut Set) -> Result<(), Error> {
 
 fn candidates(words: &[Word], file: &mut FileDraft) -> Result<(), Error> {
     for word in words {
-        if word.text.starts_with('=') {
-            return Err(unsupported(
-                word,
-                "a matcher sends no response; use the directive `try_files`",
+        if file.fallback_status.is_some() {
+            return Err(bad_value(
+                &word.position,
+                format!("`{}` is never tried", word.text),
+                "put the status code at the end",
             ));
+        }
+        if let Some(code) = word.text.strip_prefix('=') {
+            file.fallback_status = Some(status(word, code, 400..=599)?);
+            continue;
         }
         if word.text.is_empty() {
             return Err(bad_value(

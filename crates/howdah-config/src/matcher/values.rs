@@ -90,8 +90,16 @@ fn never(word: &Word, how: &str, hint: &str) -> Error {
     )
 }
 
-pub(super) fn host(word: &Word) -> Result<String, Error> {
-    let host = literal(word, "a host matcher")?.to_ascii_lowercase();
+pub(super) fn host(word: &Word) -> Result<Template, Error> {
+    let template = template(word)?;
+    match template.as_text() {
+        Some(text) => host_name(word, text).map(|name| Template::text(&name)),
+        None => Ok(template),
+    }
+}
+
+fn host_name(word: &Word, text: &str) -> Result<String, Error> {
+    let host = text.to_ascii_lowercase();
     let name = host.strip_prefix("*.").unwrap_or(&host);
     if !host.is_ascii() {
         return Err(bad_value(

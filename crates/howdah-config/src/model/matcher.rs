@@ -19,6 +19,8 @@ pub enum Matcher {
     Header(String, Option<String>),
     /// `host H…`: lower case, may start with `*.`.
     Host(Vec<String>),
+    /// The same with placeholders; all of them are evaluated for each request.
+    HostTemplate(Vec<Template>),
     /// `file { root try_files … }`: true if one exists. It does not change the request.
     File {
         /// Overrides the site's.
@@ -29,6 +31,8 @@ pub enum Matcher {
         split: Vec<String>,
         /// `try_policy`.
         policy: TryPolicy,
+        /// `=CODE`: the response if none exists.
+        fallback_status: Option<u16>,
     },
     /// `path_regexp`: of the decoded path.
     PathRegexp(Regexp),

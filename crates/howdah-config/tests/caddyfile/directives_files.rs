@@ -76,6 +76,7 @@ fn try_files() {
         let line = format!("try_files {{path}} {{path}}/ /index.html =404 {{\npolicy {name}\n}}");
         assert_eq!(handler(&line), Handler::TryFiles(files.clone(), policy));
         let file = Matcher::File {
+            fallback_status: None,
             root: None,
             candidates: vec![text("a")],
             split: Vec::new(),
@@ -120,6 +121,7 @@ fn try_files_with_a_query_is_a_group_of_rewrites() {
     assert!(group.is_some() && routes.iter().all(|route| route.group == group));
     let file = |candidate| {
         Some(Matcher::File {
+            fallback_status: None,
             root: None,
             candidates: vec![candidate],
             split: Vec::new(),

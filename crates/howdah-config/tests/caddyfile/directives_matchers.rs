@@ -29,6 +29,20 @@ fn matchers() {
             "@a host Example.com *.x.org",
             Matcher::Host(list(&["example.com", "*.x.org"])),
         ),
+        (
+            "@a host A.test {host}",
+            Matcher::HostTemplate(vec![text("a.test"), placeholder(Placeholder::Host)]),
+        ),
+        (
+            "@a file a =410",
+            Matcher::File {
+                root: None,
+                candidates: vec![text("a")],
+                split: Vec::new(),
+                policy: TryPolicy::FirstExist,
+                fallback_status: Some(410),
+            },
+        ),
         ("@a header Accept *json*", header("Accept", Some("*json*"))),
         ("@a header !Cookie", header("Cookie", None)),
         ("@a not path /x", not(Matcher::Path(list(&["/x"])))),
@@ -49,6 +63,7 @@ fn matchers() {
                 Matcher::Method(list(&["GET"])),
                 Matcher::Path(list(&["/x"])),
                 Matcher::File {
+                    fallback_status: None,
                     root: None,
                     candidates: vec![placeholder(Placeholder::Path)],
                     split: Vec::new(),
@@ -69,6 +84,7 @@ fn matchers() {
         (
             "@a file {path}/index.php {\nroot app\ntry_files b\n}",
             Matcher::File {
+                fallback_status: None,
                 root: Some(text("app")),
                 candidates: vec![path_and("/index.php"), text("b")],
                 split: Vec::new(),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use howdah_config::model::{self, Network, Protocol, TryPolicy};
 use http::header::{CONTENT_TYPE, HeaderName};
-use http::{HeaderMap, Method, Version};
+use http::{HeaderMap, Method, StatusCode, Version};
 
 use crate::answer::files::stat::Root;
 use crate::message::path;
@@ -30,6 +30,8 @@ pub(crate) enum Matcher {
     PathAsSent(Box<[Pattern]>, Box<[Pattern]>),
     Method(Box<[Method]>),
     Host(Box<[HostPattern]>),
+    /// Patterns with placeholders.
+    HostText(Box<[Text]>),
     HostHeader(Option<Pattern>),
     Header(HeaderName, Option<Pattern>),
     File {
@@ -37,6 +39,7 @@ pub(crate) enum Matcher {
         candidates: Box<[Candidate]>,
         split: Box<[String]>,
         policy: TryPolicy,
+        fallback: Option<StatusCode>,
     },
     PathRegexp(Rc<Regexp>),
     HeaderRegexp(HeaderName, Rc<Regexp>),
@@ -125,16 +128,22 @@ impl Matcher {
             model::Matcher::Host(hosts) => {
                 Self::Host(hosts.iter().map(|text| HostPattern::new(text)).collect())
             }
+            model::Matcher::HostTemplate(hosts) => {
+                Self::HostText(hosts.iter().map(Text::new).collect())
+            }
             model::Matcher::File {
                 root,
                 candidates,
                 split,
                 policy,
+                fallback_status,
             } => Self::File {
                 root: root.as_ref().map(RootText::new),
                 candidates: candidates.iter().map(Candidate::new).collect(),
                 split: split.clone().into(),
                 policy: *policy,
+                // The configuration allows no others than errors.
+                fallback: fallback_status.and_then(|code| StatusCode::from_u16(code).ok()),
             },
             model::Matcher::PathRegexp(regexp) => Self::PathRegexp(Regexp::compile(regexp)?),
             model::Matcher::HeaderRegexp(name, regexp) => {
@@ -176,6 +185,13 @@ impl Matcher {
                 let name = context.host().map_or("", |host| host.name);
                 hosts.iter().any(|host| host.matches(name))
             }
+            Self::HostText(hosts) => {
+                let name = context.host().map_or("", |host| host.name);
+                hosts.iter().any(|host| {
+                    let host = host.evaluate(context, Purpose::File);
+                    !host.is_empty() && HostPattern::new(&host).matches(name)
+                })
+            }
             Self::HostHeader(pattern) => match (pattern, context.host()) {
                 (None, host) => host.is_none(),
                 (Some(_), None) => false,
@@ -189,12 +205,18 @@ impl Matcher {
                 candidates,
                 split,
                 policy,
+                fallback,
             } => {
                 let root = match root {
                     None => Some(Rc::clone(&context.root)),
                     Some(root) => root.evaluate(context),
                 };
-                root.is_some_and(|root| matches_file(*policy, candidates, split, &root, context))
+                let found = root
+                    .is_some_and(|root| matches_file(*policy, candidates, split, &root, context));
+                if let Some(status) = fallback.filter(|_| !found) {
+                    context.notes.set_error(status);
+                }
+                found
             }
             Self::PathRegexp(regexp) => regexp.matches(&context.path, true, &context.notes),
             Self::HeaderRegexp(name, regexp) => {

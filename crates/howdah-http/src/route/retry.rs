@@ -22,6 +22,9 @@ impl RetryRule {
         if self.0.is_empty() {
             return method.is_safe();
         }
-        self.0.iter().any(|matcher| matcher.matches(context))
+        let allows = self.0.iter().any(|matcher| matcher.matches(context));
+        // It decides on a repetition only.
+        context.notes.take_error();
+        allows
     }
 }

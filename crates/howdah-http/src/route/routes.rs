@@ -4,6 +4,7 @@ use super::context::Context;
 use super::handler::Handler;
 use super::matcher::Matcher;
 use super::outcome::Outcome;
+use crate::message::reply;
 
 /// Routes that run one after the other until one of them responds.
 #[derive(Debug)]
@@ -24,12 +25,14 @@ impl Handler for Routes {
             if route.group.is_some_and(|group| taken.contains(&group)) {
                 continue;
             }
-            if route
-                .matcher
-                .as_ref()
-                .is_some_and(|matcher| !matcher.matches(context))
-            {
-                continue;
+            if let Some(matcher) = &route.matcher {
+                let matches = matcher.matches(context);
+                if let Some(status) = context.notes.take_error() {
+                    return Outcome::answer(reply::plain(status));
+                }
+                if !matches {
+                    continue;
+                }
             }
             taken.extend(route.group);
             match route.handler.run(context) {

@@ -1,10 +1,11 @@
 //! What matchers and directives store for placeholders: variables, the groups of regular expressions, the file that was
 //! found, the user. Nothing is allocated before it is used.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use howdah_config::model;
+use http::StatusCode;
 use regex::Regex;
 
 use crate::message::route_error::{RouteError, RouteErrorKind};
@@ -18,6 +19,8 @@ pub(crate) struct Variables {
     pub(crate) user: Option<Rc<str>>,
     /// Matchers write to it while they borrow the request immutably.
     found: RefCell<Matches>,
+    /// A matcher ends the request with this error.
+    error: Cell<Option<StatusCode>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -126,6 +129,14 @@ impl Variables {
         let mut vars = self.vars.iter();
         let (_, value) = vars.find(|(known, _)| **known == *name)?;
         Some(value)
+    }
+
+    pub(crate) fn set_error(&self, status: StatusCode) {
+        self.error.set(Some(status));
+    }
+
+    pub(crate) fn take_error(&self) -> Option<StatusCode> {
+        self.error.take()
     }
 
     pub(crate) fn set_file(&self, file: FoundFile) {

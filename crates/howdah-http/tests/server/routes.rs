@@ -289,6 +289,7 @@ fn try_files_and_matchers() {
             Matcher::All(vec![
                 path_is("/try/*"),
                 Matcher::File {
+                    fallback_status: None,
                     root: None,
                     candidates: vec![Template::text("/none")],
                     split: Vec::new(),
@@ -305,6 +306,7 @@ fn try_files_and_matchers() {
             Matcher::All(vec![
                 Matcher::Header("x-go".into(), None),
                 Matcher::File {
+                    fallback_status: None,
                     root: None,
                     candidates: vec![Template::text("app.js")],
                     split: Vec::new(),

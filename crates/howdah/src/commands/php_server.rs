@@ -244,6 +244,7 @@ fn worker_routes(workers: &[WorkerPool]) -> Result<Vec<Route>, Failure> {
         parts: vec![Part::Placeholder(Placeholder::Path)],
     };
     let file = Matcher::File {
+        fallback_status: None,
         root: None,
         candidates: vec![path],
         split: Vec::new(),

@@ -267,6 +267,30 @@ fn upstreams_get_the_client_by_the_proxy_protocol() {
 }
 
 #[test]
+fn matchers_of_files_end_in_an_error_and_hosts_have_placeholders() {
+    let www = Www::new().file("a.txt", "text");
+    let site = format!(
+        "root * {}\n@own file {{\n try_files {{path}} {{path}}.txt =410\n}}\n @host host {{$HOST_OF_TEST:none}} {{env.HOST_OF_TEST}} {{query.h}}.example\n \
+         handle_path /f/* {{\n rewrite @own {{file_match.relative}}\n file_server\n}}\n \
+         respond @host \"host {{host}}\"\n respond other\n handle_errors {{\n respond \"error {{err.status_code}}\"\n}}",
+        www.path().display()
+    );
+    let server = Server::caddyfile(caddyfile("", &site))
+        .env("HOST_OF_TEST", "shop.test")
+        .start();
+    server.get("/f/a").assert(200, "text");
+    server.get("/f/b").assert(410, "error 410");
+    for (target, host, expected) in [
+        ("/", "shop.test", "host shop.test"),
+        ("/?h=a", "A.example", "host A.example"),
+        ("/?h=a", "b.example", "other"),
+    ] {
+        let request = Request::get(target).host(host);
+        server.send(&request).assert(200, expected);
+    }
+}
+
+#[test]
 fn templates_are_refused() {
     let refused = Server::caddyfile(caddyfile("", "templates\n respond OK")).run();
     refused.assert(2, "`templates` is not supported in this version");
