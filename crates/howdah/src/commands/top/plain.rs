@@ -8,8 +8,13 @@ use std::time::{Duration, Instant};
 use howdah_observe::admin::Client;
 
 use super::snapshot::{Request, Snapshot, Status};
+use super::table::cut;
 use crate::commands::report::{printable, size, time};
 use crate::failure::{Failure, Outcome};
+
+/// Width of a host and of a URI: a long one must not push the columns of all requests apart.
+const HOST_MAX: usize = 40;
+const URI_MAX: usize = 80;
 
 /// Prints a page once, or one after each interval.
 pub(super) fn print(client: &Client, interval: Option<Duration>) -> Outcome {
@@ -108,8 +113,8 @@ fn page(status: &Status, requests: &[Request], rate: Option<u64>) -> String {
                 .map_or_else(dash, |worker| worker.to_string()),
             request.remote.clone(),
             printable(&request.method),
-            printable(&request.host),
-            printable(&request.uri),
+            cut(&printable(&request.host), HOST_MAX).into_owned(),
+            cut(&printable(&request.uri), URI_MAX).into_owned(),
         ]);
     }
     aligned(&mut text, &rows);
@@ -185,6 +190,19 @@ AGE   PHASE              POOL  WORKER  CLIENT    METHOD  HOST  URI
 3ms   front              -     -       [::1]:10  GET     a     /b
 ";
         assert_eq!(page(&status(), &requests(), Some(40)), expected);
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        let mut requests = requests();
+        requests[0].host = "h".repeat(300);
+        requests[0].uri = format!("/{}", "é".repeat(3000));
+        let page = page(&status(), &requests, None);
+        let (host, uri) = ("h".repeat(HOST_MAX - 1), "é".repeat(URI_MAX - 2));
+        assert!(
+            page.contains(&format!("  GET     {host}…  /{uri}…\n")),
+            "{page}"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The table of a tab: its contents, and how it is sorted, filtered and fitted to the screen.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use ratatui::style::Color;
@@ -186,20 +187,25 @@ impl Table {
     }
 }
 
-/// A text of exactly this width; what does not fit ends in an ellipsis.
+/// A text of exactly this width.
 pub(super) fn padded(text: &str, width: usize, kind: ColumnKind) -> String {
-    let length = text.chars().count();
-    if length > width {
-        let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
-        if width > 0 {
-            cut.push('…');
-        }
-        return cut;
-    }
+    let text = cut(text, width);
     match kind {
         ColumnKind::Number => format!("{text:>width$}"),
         _ => format!("{text:<width$}"),
     }
+}
+
+/// A text of at most this width; what does not fit ends in an ellipsis.
+pub(super) fn cut(text: &str, width: usize) -> Cow<'_, str> {
+    if text.chars().count() <= width {
+        return Cow::Borrowed(text);
+    }
+    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
+    if width > 0 {
+        cut.push('…');
+    }
+    Cow::Owned(cut)
 }
 
 #[cfg(test)]
