@@ -32,14 +32,18 @@ pub(super) fn table(tab: Tab, snapshot: &Snapshot, lines: &[Line]) -> Table {
 
 /// Default order; `None`: as received.
 pub(super) fn usual_sort(tab: Tab) -> Option<Sort> {
+    let total = |name: &[Column]| {
+        let total = GROUP.iter().position(|column| column.title == "TOTAL")?;
+        Some(name.len() + total)
+    };
     let column = match tab {
         Tab::Overview | Tab::Slow | Tab::Leaks | Tab::Log | Tab::Server | Tab::Config => {
             return None;
         }
         Tab::Workers => WORKERS.iter().position(|column| column.title == "FOR"),
         Tab::Requests => Some(0),
-        Tab::Routes => ROUTES.iter().position(|column| column.title == "TOTAL"),
-        Tab::Hosts => HOSTS.iter().position(|column| column.title == "TOTAL"),
+        Tab::Routes => total(ROUTE),
+        Tab::Hosts => total(HOST),
     };
     column.map(|column| Sort { column, down: true })
 }
@@ -209,37 +213,8 @@ fn dash() -> String {
     "-".into()
 }
 
-const ROUTES: &[Column] = &[
-    column("ROUTE", Long, 0),
-    column("POOL", Text, 6),
-    column("REQUESTS", Number, 5),
-    column("/S", Number, 0),
-    column("P50", Number, 3),
-    column("P95", Number, 0),
-    column("P99", Number, 4),
-    column("LONGEST", Number, 6),
-    column("TOTAL", Number, 1),
-    column("QUEUE", Number, 7),
-    column("PHP", Number, 7),
-    column("4XX", Number, 4),
-    column("5XX", Number, 0),
-    column("MEMORY", Number, 2),
-    column("PEAK", Number, 5),
-];
-
-fn routes(snapshot: &Snapshot) -> Table {
-    let rows = snapshot.activity.routes.iter().map(|route| {
-        let mut row = group(route);
-        let pool = route.pool.as_deref().map_or_else(dash, printable);
-        row.cells.insert(1, Cell::text(pool));
-        row
-    });
-    Table::new(ROUTES, rows, NO_REQUEST)
-}
-
-/// The columns of `ROUTES` without the pool.
-const HOSTS: &[Column] = &[
-    column("HOST", Long, 0),
+/// The columns of a route or a host after its name.
+const GROUP: &[Column] = &[
     column("REQUESTS", Number, 5),
     column("/S", Number, 0),
     column("P50", Number, 3),
@@ -254,10 +229,22 @@ const HOSTS: &[Column] = &[
     column("MEMORY", Number, 2),
     column("PEAK", Number, 5),
 ];
+const ROUTE: &[Column] = &[column("ROUTE", Long, 0), column("POOL", Text, 6)];
+const HOST: &[Column] = &[column("HOST", Long, 0)];
+
+fn routes(snapshot: &Snapshot) -> Table {
+    let rows = snapshot.activity.routes.iter().map(|route| {
+        let mut row = group(route);
+        let pool = route.pool.as_deref().map_or_else(dash, printable);
+        row.cells.insert(1, Cell::text(pool));
+        row
+    });
+    Table::new(&[ROUTE, GROUP].concat(), rows, NO_REQUEST)
+}
 
 fn hosts(snapshot: &Snapshot) -> Table {
     let rows = snapshot.activity.hosts.iter().map(group);
-    Table::new(HOSTS, rows, NO_REQUEST)
+    Table::new(&[HOST, GROUP].concat(), rows, NO_REQUEST)
 }
 
 const NO_REQUEST: &str = "No request has ended since `howdah top` started.";
