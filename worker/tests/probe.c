@@ -179,5 +179,10 @@ ZEND_DLEXPORT zend_module_entry *get_module(void);
 
 zend_module_entry *get_module(void)
 {
+	/* A test of an extension that is treated by its name. */
+	char *name;
+	if (cfg_get_string("howdah_probe.name", &name) == SUCCESS && name) {
+		module.name = name;
+	}
 	return &module;
 }

@@ -343,8 +343,18 @@ static const char *try_in_fork(const struct howdah_pool *pool, struct report *re
 	return problem;
 }
 
+/* Datadog's tracer has one table for the calls of all fibers that it observes. With requests that run at the same time,
+ * processes crashed after uncaught exceptions. */
+static bool has_ddtrace(void)
+{
+	return zend_hash_str_exists(&module_registry, ZEND_STRL("ddtrace"));
+}
+
 const char *howdah_selftest(const struct howdah_pool *pool)
 {
+	if (has_ddtrace()) {
+		return "the extension ddtrace crashes after uncaught exceptions";
+	}
 	fflush(NULL);
 	struct report *report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (report == MAP_FAILED) {
