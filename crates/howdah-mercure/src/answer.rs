@@ -16,12 +16,10 @@ use http::{HeaderMap, Method, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 
 use crate::hub::Hub;
+use crate::options::PATH;
 use crate::stream::EventStream;
 use crate::token::{Claims, Credentials, TokenError, authorize};
 use crate::{publish, subscribe, subscriptions};
-
-/// The path of a hub.
-pub const PATH: &str = "/.well-known/mercure";
 
 /// A request for a hub.
 #[derive(Debug)]
@@ -90,7 +88,7 @@ impl Hub {
         } else {
             return;
         }
-        let exposed = HeaderValue::from_static("Last-Event-ID, Mercure-Last-Event-ID");
+        let exposed = HeaderValue::from_static("Last-Event-ID, Link, Mercure-Last-Event-ID");
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
         if request.method == Method::OPTIONS {
             let fixed = [
@@ -159,9 +157,28 @@ pub(crate) fn unauthorized(
 ) -> Box<Response<Body>> {
     let why = refused.map_or_else(|| "the token is missing".to_owned(), ToString::to_string);
     tracing::debug!(target: "howdah::mercure", method = %request.method, "refused: {why}");
-    let mut response = text(StatusCode::UNAUTHORIZED, "Unauthorized");
-    let scheme = HeaderValue::from_static("Bearer");
-    response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+    let challenge = match refused {
+        None | Some(TokenError::NoKey) => "Bearer",
+        Some(_) => "Bearer error=\"invalid_token\"",
+    };
+    challenged(StatusCode::UNAUTHORIZED, "Unauthorized", challenge)
+}
+
+/// Refuses what the token does not permit.
+pub(crate) fn forbidden(request: &Request<'_>, claims: &Claims) -> Box<Response<Body>> {
+    tracing::debug!(target: "howdah::mercure", method = %request.method, "refused: the token does not permit it");
+    if claims.version_1 {
+        let challenge = "Bearer error=\"insufficient_scope\"";
+        challenged(StatusCode::FORBIDDEN, "Forbidden", challenge)
+    } else {
+        challenged(StatusCode::UNAUTHORIZED, "Unauthorized", "Bearer")
+    }
+}
+
+fn challenged(status: StatusCode, body: &str, challenge: &'static str) -> Box<Response<Body>> {
+    let mut response = text(status, body);
+    let challenge = HeaderValue::from_static(challenge);
+    response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     Box::new(response)
 }
 

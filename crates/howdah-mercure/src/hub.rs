@@ -11,6 +11,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use crate::options::Options;
 use crate::selector::{Selector, any};
 use crate::subscriptions::{SubscriptionState, announce, drafts};
+use crate::token::Claims;
 use crate::update::{Draft, Problem, Update, urn};
 
 /// Bytes of updates that are stored.
@@ -60,7 +61,8 @@ pub(crate) struct Subscriber {
     pub(crate) topics: Vec<Selector>,
     /// Private updates that it is authorised for.
     pub(crate) private: Vec<Selector>,
-    pub(crate) payload: Option<Value>,
+    /// For each of its topics, the data in the token for those who see the subscription.
+    pub(crate) payloads: Vec<Option<Arc<Value>>>,
     queue: Option<Sender<Bytes>>,
     /// Shared with the subscriber's stream, which subtracts what it has sent.
     waiting: QueuedBytes,
@@ -102,16 +104,13 @@ pub(crate) struct NewSubscriber {
 }
 
 impl Subscriber {
-    pub(crate) fn new(
-        topics: Vec<Selector>,
-        private: Vec<Selector>,
-        payload: Option<Value>,
-    ) -> Self {
+    pub(crate) fn new(topics: Vec<Selector>, claims: Claims) -> Self {
+        let payloads = topics.iter().map(|topic| claims.payload.of(topic));
         Self {
             id: urn(),
+            payloads: payloads.collect(),
             topics,
-            private,
-            payload,
+            private: claims.subscribe,
             queue: None,
             waiting: QueuedBytes::default(),
         }

@@ -29,8 +29,8 @@ mod token;
 mod update;
 mod url_pattern;
 
-pub use answer::{Body, PATH, Request};
+pub use answer::{Body, Request};
 pub use hub::{Counts, Hub};
-pub use options::{Key, KeyError, Options, Origins};
+pub use options::{Key, KeyError, Options, Origins, PATH};
 pub use stream::EventStream;
 pub use update::{Draft, Problem};

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 use jsonwebtoken::{Algorithm, DecodingKey};
 
+/// The path of a hub.
+pub const PATH: &str = "/.well-known/mercure";
+/// The cookie of version 8, with which that of Mercure 1.0 is accepted too.
+pub(crate) const DEFAULT_COOKIE: &str = "mercureAuthorization";
 /// Bytes of a secret.
 const SECRET_MIN: usize = 32;
 
@@ -33,7 +37,8 @@ pub struct Options {
     pub queue: usize,
     /// Maximum number of subscribers. Default 50,000.
     pub subscribers: usize,
-    /// The cookie with a token. Default `mercureAuthorization`.
+    /// The cookie with a token. Default `mercureAuthorization`; by default `__Secure-mercure_access_token` may have it
+    /// too.
     pub cookie: String,
     /// `Last-Event-ID` is accepted in a query too, as in version 7 of the protocol.
     pub version_7: bool,
@@ -53,7 +58,7 @@ impl Default for Options {
             history: 1_000,
             queue: 4_096,
             subscribers: 50_000,
-            cookie: "mercureAuthorization".into(),
+            cookie: DEFAULT_COOKIE.into(),
             version_7: false,
         }
     }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{Response, StatusCode};
 
-use crate::answer::{Body, Request, text, unauthorized, whole};
+use crate::answer::{Body, Request, forbidden, text, unauthorized, whole};
 use crate::hub::Hub;
 use crate::selector::all;
 use crate::token::{TokenError, authorize};
@@ -24,8 +24,11 @@ pub(crate) fn publish(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
         Ok(claims) => claims,
         Err(refused) => return *unauthorized(request, Some(&refused)),
     };
-    let Some(allowed) = claims.and_then(|claims| claims.publish) else {
+    let Some(claims) = claims else {
         return *unauthorized(request, None);
+    };
+    let Some(allowed) = &claims.publish else {
+        return *forbidden(request, &claims);
     };
     let kind = request.headers.get(CONTENT_TYPE);
     let is_form = kind
@@ -46,8 +49,8 @@ pub(crate) fn publish(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
         Err(problem) => return text(status(problem), &problem.to_string()),
     };
     let update = draft.finish();
-    if !all(&allowed, &update.topics) {
-        return *unauthorized(request, None);
+    if !all(allowed, &update.topics) {
+        return *forbidden(request, &claims);
     }
     let id = Bytes::copy_from_slice(update.id.as_bytes());
     hub.dispatch(update);
@@ -103,6 +106,7 @@ mod tests {
             ("topic=a&id=x%0Adata:y", Problem::Id),
             ("topic=a&id=%23x", Problem::Id),
             ("topic=a&type=x%0D", Problem::Kind),
+            ("topic=a&type=mercure", Problem::ReservedKind),
             ("topic=a&retry=soon", Problem::Retry),
         ] {
             assert_eq!(read(form.as_bytes()).expect_err(form), problem, "{form}");

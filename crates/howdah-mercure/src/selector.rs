@@ -50,6 +50,23 @@ pub(crate) enum MatchType {
     UrlPattern,
 }
 
+impl MatchType {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::UrlPattern => "urlpattern",
+        }
+    }
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "exact" => Some(Self::Exact),
+            "urlpattern" => Some(Self::UrlPattern),
+            _ => None,
+        }
+    }
+}
+
 /// Why a matcher cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum MatcherError {
@@ -125,6 +142,15 @@ impl Selector {
 
     pub(crate) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// `None`: it is a selector of version 8.
+    pub(crate) fn match_type(&self) -> Option<MatchType> {
+        match &self.kind {
+            Kind::Version8(_) => None,
+            Kind::Exact => Some(MatchType::Exact),
+            Kind::UrlPattern(_) => Some(MatchType::UrlPattern),
+        }
     }
 
     pub(crate) fn matches(&self, topic: &Topic) -> bool {

@@ -47,7 +47,7 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
     let since = last_event_id(hub, request, version);
     let claims = claims.unwrap_or_default();
     let end = end_of_connection(claims.expires, hub.options.write_timeout);
-    let subscriber = Subscriber::new(selectors, claims.subscribe, claims.payload);
+    let subscriber = Subscriber::new(selectors, claims);
     let announced = announce(hub, &subscriber, SubscriptionState::Active);
     let Some(joined) = hub.join(subscriber, since.as_deref()) else {
         announced.withdraw(hub);

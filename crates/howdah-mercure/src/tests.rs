@@ -1,5 +1,6 @@
 //! The hub as its clients see it.
 
+mod access_token;
 mod version_1;
 
 use std::future::poll_fn;
@@ -580,7 +581,7 @@ async fn pages_of_every_origin_may_read_without_the_cookie() {
     assert_eq!(any.headers()["access-control-allow-origin"], "*");
     assert_eq!(
         any.headers()["access-control-expose-headers"],
-        "Last-Event-ID, Mercure-Last-Event-ID"
+        "Last-Event-ID, Link, Mercure-Last-Event-ID"
     );
     assert!(
         !any.headers()

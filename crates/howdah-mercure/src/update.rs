@@ -5,12 +5,15 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 
-use crate::answer::PATH;
+use crate::options::PATH;
 use crate::selector::Topic;
 use crate::url_pattern::topic_url;
 
 /// Topics of one update.
 const TOPICS_MAX: usize = 1_000;
+
+/// The type of the hub's own events for subscribers of Mercure 1.0.
+pub(crate) const OWN_TYPE: &str = "mercure";
 
 /// An update, and the text of its event.
 #[derive(Debug)]
@@ -60,6 +63,9 @@ pub enum Problem {
     /// It would break the event.
     #[error("Invalid \"type\" parameter: no line ends.")]
     Kind,
+    /// Subscribers of Mercure 1.0 would take the update for one of the hub.
+    #[error("Invalid \"type\" parameter: \"{OWN_TYPE}\" is reserved for the hub.")]
+    ReservedKind,
     /// It is not a number.
     #[error("Invalid \"retry\" parameter: milliseconds as a whole number.")]
     Retry,
@@ -85,6 +91,8 @@ impl Draft {
             Err(Problem::Id)
         } else if breaks(&self.kind) {
             Err(Problem::Kind)
+        } else if self.kind.as_deref() == Some(OWN_TYPE) {
+            Err(Problem::ReservedKind)
         } else {
             Ok(())
         }

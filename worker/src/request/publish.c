@@ -147,6 +147,10 @@ static bool check(const struct update *update)
 		zend_argument_value_error(5, "must be UTF-8 without line ends and NUL");
 		return false;
 	}
+	if (update->type && zend_string_equals_literal(update->type, "mercure")) {
+		zend_argument_value_error(5, "must not be \"mercure\", which is reserved for the hub");
+		return false;
+	}
 	return true;
 }
 

@@ -205,7 +205,7 @@ pub(crate) const MERCURE: Table<Draft> = Table {
             Entry {
                 name: "cookie_name",
                 syntax: "cookie_name NAME",
-                default: "`mercureAuthorization`",
+                default: "`mercureAuthorization`, and `__Secure-mercure_access_token` before it",
                 about: "The cookie that may hold a token.",
                 differs: "",
                 example: "cookie_name token",

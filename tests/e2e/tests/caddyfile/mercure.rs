@@ -7,6 +7,9 @@ use howdah_tests::{caddyfile, encode, www};
 /// HS256 with the key below: may publish and subscribe to everything.
 const TOKEN: &str = "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJtZXJjdXJlIjogeyJwdWJsaXNoIjogWyIqIl0sICJzdWJzY3JpYmUiOiBbIioiXX19.lNNh1DVRcyvmPH1ZwItY6oGbAIiSfUaUsAgQOgg-Uw8";
 
+/// The same for Mercure 1.0, with a detail for `https://a/books/:id`. Its `aud` is the hub of `localhost`.
+const ACCESS_TOKEN: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJpc3MiOiJodHRwczovL2V4YW1wbGUuY29tIiwiYXVkIjoiaHR0cHM6Ly9sb2NhbGhvc3QvLndlbGwta25vd24vbWVyY3VyZSIsImV4cCI6NDEwMjQ0NDgwMCwiYXV0aG9yaXphdGlvbl9kZXRhaWxzIjpbeyJ0eXBlIjoiaHR0cHM6Ly9tZXJjdXJlLnJvY2tzL2F1dGhvcml6YXRpb24tZGV0YWlsIiwiYWN0aW9ucyI6WyJwdWJsaXNoIiwic3Vic2NyaWJlIl0sInRvcGljcyI6W3sibWF0Y2giOiJodHRwczovL2EvYm9va3MvOmlkIiwibWF0Y2hfdHlwZSI6InVybHBhdHRlcm4ifV19XX0.0UwLcAUq9qPSr6z2Ho88xJf2a8PXiQSmJFmehvtbtK4";
+
 fn server(lines: &str) -> Server {
     let site = format!(
         "encode gzip\nmercure {{\npublisher_jwt {{env.HUB_KEY}}\nsubscriber_jwt a-secret-of-more-than-32-bytes-for-HS256\nanonymous\n{lines}\n}}\nroot * {}\nphp_server",
@@ -180,6 +183,36 @@ fn a_url_pattern_selects_topics() {
         "{}",
         refused.text()
     );
+}
+
+#[test]
+fn an_access_token_permits_what_its_details_name() {
+    let server = server("");
+    let bearer = format!("Bearer {ACCESS_TOKEN}");
+    let mut reader = server.connect();
+    let all = Request::get("/.well-known/mercure?match=*").header("Authorization", &bearer);
+    reader.send(&all).expect("sent");
+    assert_eq!(reader.begin("GET").expect("a head").status, 200);
+    assert_eq!(part(&mut reader), b":\n");
+    let post = |form: &str| {
+        let request = Request::form("/.well-known/mercure", form);
+        server.send(&request.header("Authorization", &bearer))
+    };
+    let refused = post("topic=https://a/authors/1&data=x");
+    refused.assert_status(403);
+    let challenge = refused.header("www-authenticate");
+    assert_eq!(challenge, Some("Bearer error=\"insufficient_scope\""));
+    publish(&server, "topic=https://a/authors/1&data=secret&private=on");
+    let sent = post("topic=https://a/books/1&data=one&private=on");
+    sent.assert_status(200);
+    let chunk = part(&mut reader);
+    let event = format!("id: {}\ndata: one\n\n", sent.text());
+    assert_eq!(String::from_utf8_lossy(&chunk), event);
+
+    let elsewhere = Request::new("GET", "/.well-known/mercure?match=*")
+        .host("other")
+        .header("Authorization", &bearer);
+    server.send(&elsewhere).assert_status(401);
 }
 
 #[test]

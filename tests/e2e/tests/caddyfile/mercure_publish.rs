@@ -219,6 +219,10 @@ fn publishes(worker: Option<&str>) {
             "ValueError: mercure_publish(): Argument #5 ($type) must be UTF-8 without line ends and NUL",
         ),
         (
+            "mercure_publish('t', type: 'mercure')",
+            "ValueError: mercure_publish(): Argument #5 ($type) must not be \"mercure\", which is reserved for the hub",
+        ),
+        (
             "mercure_publish('t', retry: -1)",
             "ValueError: mercure_publish(): Argument #6 ($retry) must be 0 or more",
         ),
