@@ -481,13 +481,17 @@ impl Converter<'_> {
             self.site.push(note);
         }
         for name in middleware.iter().filter(|name| !restricts_access(name)) {
-            if !["gzip", "headers", "static", "sendfile", "http_metrics"].contains(&name.as_str()) {
-                let note = self.note(
-                    "http.middleware",
-                    &format!("{name} is not a part of this server"),
-                );
-                self.site.push(note);
-            }
+            let why = match name.as_str() {
+                "gzip" | "headers" | "static" | "http_metrics" => continue,
+                "sendfile" => {
+                    "sendfile: send the files that PHP names in X-Sendfile with `intercept` and `handle_response`, below \
+                     a `root` of their own"
+                        .to_owned()
+                }
+                name => format!("{name} is not a part of this server"),
+            };
+            let note = self.note("http.middleware", &why);
+            self.site.push(note);
         }
         if let Some(uploads) = get(http, "uploads") {
             for key in ["forbid", "allow"] {
