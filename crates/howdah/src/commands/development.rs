@@ -43,6 +43,12 @@ pub(super) fn grants(options: &cli::Dev) -> Option<Config> {
 
 fn find() -> Result<Application, Failure> {
     let found = Application::find(Path::new(".")).map_err(setup)?;
+    if let Some(script) = found.as_ref().and_then(Application::roadrunner_script) {
+        return Err(setup(format_args!(
+            "the application is a worker script for RoadRunner, {script}: write a Caddyfile for it with `howdah init`, \
+             then `howdah run`"
+        )));
+    }
     found.ok_or_else(|| {
         setup(
             "the current folder has neither a Caddyfile nor a PHP application (composer.json or index.php, here or in \

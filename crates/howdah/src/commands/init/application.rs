@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::worker_script::WorkerScript;
+use super::worker_script::{Psr7Packages, WorkerScript};
 
 /// An application that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub(in crate::commands) struct Application {
     version: Option<String>,
     /// The document root below the folder.
     pub(in crate::commands) root: &'static str,
+    /// There is an `index.php` in it.
+    has_front: bool,
     /// The script for worker mode.
     pub(in crate::commands) script: WorkerScript,
     /// A file in its folder, or the environment, sets CodeIgniter's environment: development or production.
@@ -119,7 +121,13 @@ impl Application {
             })
         };
         let front = |root: &&&str| folder.join(root).join("index.php").is_file();
-        let root = ROOTS.iter().find(front).copied();
+        let psr7 = Psr7Packages::of(&packages);
+        let of_roadrunner = || {
+            WorkerScript::of_roadrunner(folder, psr7)?;
+            let is_public = folder.join("public").is_dir();
+            Some(if is_public { "public" } else { "." })
+        };
+        let root = ROOTS.iter().find(front).copied().or_else(of_roadrunner);
         let (framework, version, root) = match (by_file(), named, root) {
             (Some((framework, root)), named, _) => {
                 let version = named.filter(|(other, _)| *other == framework);
@@ -139,9 +147,10 @@ impl Application {
             .is_some_and(|version| number(version) < Some((4, 0)));
         Ok(Some(Self {
             framework,
-            script: WorkerScript::find(folder, root, framework, !is_old),
+            script: WorkerScript::find(folder, root, framework, (!is_old, psr7)),
             version,
             root,
+            has_front: front(&&root),
             has_environment: std::env::var_os(CODEIGNITER_ENVIRONMENT).is_some()
                 || sets(&folder.join(".env"), CODEIGNITER_ENVIRONMENT),
             has_runtime: packages.contains_key("howdah/runtime"),
@@ -152,6 +161,14 @@ impl Application {
     pub(in crate::commands) fn development_variable(&self) -> Option<(&'static str, &'static str)> {
         let missing = self.framework == CodeIgniter && !self.has_environment;
         missing.then_some((CODEIGNITER_ENVIRONMENT, "development"))
+    }
+
+    /// Its worker script for RoadRunner, if it has no front controller.
+    pub(in crate::commands) fn roadrunner_script(&self) -> Option<&str> {
+        match &self.script {
+            WorkerScript::RoadRunner { path, .. } if !self.has_front => Some(path),
+            _ => None,
+        }
     }
 
     /// Whether its version is at least this one.

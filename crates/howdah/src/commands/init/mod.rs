@@ -60,6 +60,18 @@ pub(crate) fn run(options: &cli::Init) -> Outcome {
     }
     write(folder, &Record { files })?;
     let (mode, written) = match (settings.mode, &application.script) {
+        (
+            Mode::Worker,
+            WorkerScript::RoadRunner {
+                path,
+                is_pool: true,
+            },
+        ) => (
+            format!(
+                "RoadRunner's workers: processes of `php {path}` handle one request after another"
+            ),
+            format!("{CADDYFILE} was"),
+        ),
         (Mode::Worker, WorkerScript::Made { path, .. }) => {
             (WORKER.to_owned(), format!("{CADDYFILE} and {path} were"))
         }
@@ -281,6 +293,22 @@ mod tests {
             std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
             std::fs::write(&file, "<?php").expect("written");
             std::fs::write(folder.join("composer.json"), composer(package)).expect("written");
+            let before = tree(folder);
+            run(&options(folder, false)).expect(package);
+            assert_eq!(tree(folder).len(), before.len() + 2, "{package}");
+            run(&options(folder, true)).expect(package);
+            assert_eq!(tree(folder), before, "{package}");
+        }
+    }
+
+    #[test]
+    fn a_worker_script_for_roadrunner_is_as_before_after_undo() {
+        for package in ["howdah/psr7-worker", "spiral/roadrunner-http"] {
+            let dir = tempfile::tempdir().expect("a directory");
+            let folder = dir.path();
+            let composer = format!(r#"{{"require": {{"{package}": "^3.5"}}}}"#);
+            std::fs::write(folder.join("composer.json"), composer).expect("written");
+            std::fs::write(folder.join("worker.php"), "<?php new PSR7Worker();").expect("written");
             let before = tree(folder);
             run(&options(folder, false)).expect(package);
             assert_eq!(tree(folder).len(), before.len() + 2, "{package}");

@@ -82,6 +82,17 @@ const BACKUPS: &str = "\
 \trespond @backups 404
 ";
 
+/// What a worker script for RoadRunner does not get, if the application has a document root.
+const FILES: &str = "\
+\t@files {
+\t\tfile
+\t\tnot path_regexp (?i)\\.php(/|$)
+\t}
+\thandle @files {
+\t\tfile_server
+\t}
+";
+
 /// For frameworks with a front controller.
 const FRONT_CONTROLLER: &str = "\
 \t# Only the front controller runs: no PHP among uploads and assets.
@@ -243,6 +254,12 @@ impl Settings {
             let earlier = self.earlier.iter();
             return earlier.fold(text, |text, setting| setting.apply(&text));
         }
+        if let WorkerScript::RoadRunner { path, is_pool } = &application.script {
+            let site = roadrunner_site(path, *is_pool, application.root);
+            return format!(
+                "{WRITTEN}# {application} on http://localhost:8080. From the application's folder: howdah run\n{site}"
+            );
+        }
         let script = application.script.path();
         let script = script.filter(|_| self.mode == Mode::Worker);
         let worker = script.map_or_else(String::new, |script| {
@@ -262,6 +279,23 @@ impl Settings {
             site = self.site,
         )
     }
+}
+
+/// The site of an application whose worker script is for RoadRunner.
+fn roadrunner_site(path: &str, is_pool: bool, root: &str) -> String {
+    let handler = if is_pool {
+        format!("roadrunner {path}\n")
+    } else {
+        format!(
+            "php {{\n\t\t\tworker {{\n\t\t\t\tfile {path}\n\t\t\t\tmatch *\n\t\t\t\tmax_requests 10000\n\t\t\t}}\n\t\t}}\n"
+        )
+    };
+    // The application's own folder has files that are not for clients.
+    let (root, files) = match root {
+        "." => (String::new(), ""),
+        root => (format!("\troot * {root}\n"), FILES),
+    };
+    format!(":8080 {{\n{root}\tencode zstd br gzip\n{files}\thandle {{\n\t\t{handler}\t}}\n}}\n")
 }
 
 #[cfg(test)]
@@ -351,6 +385,44 @@ mod tests {
             assert!(text.contains("file public/index.php\n"), "{text}");
             assert!(text.contains("\tphp_server\n"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_worker_script_for_roadrunner_is_used() {
+        let script = "<?php $psr7 = new Spiral\\RoadRunner\\Http\\PSR7Worker($worker);";
+        let of = |package: &str, files: &[(&str, &str)]| {
+            let composer = format!(r#"{{"require": {{"{package}": "^3.5"}}}}"#);
+            let dir = tempfile::tempdir().expect("a directory");
+            for (name, text) in files.iter().chain(&[("composer.json", composer.as_str())]) {
+                let path = dir.path().join(name);
+                std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+                std::fs::write(path, text).expect("written");
+            }
+            let found = Application::find(dir.path()).expect("readable");
+            found.map(|found| {
+                let text = found.settings().caddyfile(&found);
+                let parsed = parse(&text, "Caddyfile", &|_| None, &NoFiles);
+                let parsed = parsed.unwrap_or_else(|errors| panic!("{text}\n{errors}"));
+                assert_eq!(parsed.warnings, [], "{text}");
+                assert_eq!(howdah_config::fmt(&text), text);
+                assert_eq!(found.settings().mode, Mode::Worker);
+                (text, parsed.config.workers.len())
+            })
+        };
+        let http = "spiral/roadrunner-http";
+        let (text, workers) = of(http, &[("worker.php", script)]).expect("an application");
+        assert!(text.contains("\t\troadrunner worker.php\n"), "{text}");
+        assert!(!text.contains("root") && workers == 0, "{text}");
+        let files = [("public/a.css", ""), ("bin/psr.php", script), ("a.php", "")];
+        let (text, _) = of(http, &files).expect("an application");
+        assert!(text.contains("\t\troadrunner bin/psr.php\n"), "{text}");
+        assert!(text.contains("\troot * public\n") && text.contains("not path_regexp"));
+        let files = [("public/index.php", "<?php"), ("worker.php", script)];
+        let (text, workers) = of("howdah/psr7-worker", &files).expect("an application");
+        assert!(text.contains("\t\t\t\tfile worker.php\n"), "{text}");
+        assert_eq!(workers, 1);
+        assert_eq!(of(http, &[("worker.php", "<?php")]), None);
+        assert_eq!(of("none/of-them", &[("worker.php", script)]), None);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The worker script of an application: its own, or one that `howdah init` writes.
 
+use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 
 use super::application::Framework;
@@ -19,19 +21,80 @@ const OCTANE: &str = "<?php\n\n// Written by `howdah init`.\n\nrequire __DIR__ .
 pub(in crate::commands) enum WorkerScript {
     /// The application has it, at this path below its folder.
     Present { path: String },
+    /// The application has it, for RoadRunner; it is not in the document root.
+    RoadRunner {
+        path: String,
+        /// It needs a `roadrunner` pool: `howdah/psr7-worker` is not installed.
+        is_pool: bool,
+    },
     /// `howdah init` writes it.
     Made { path: String, text: String },
     /// No script can be made. The reason is known for frameworks whose front controller was examined.
     Missing { reason: Option<String> },
 }
 
+/// The installed packages for worker scripts of RoadRunner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Psr7Packages {
+    None,
+    /// `howdah/psr7-worker`.
+    Howdah,
+    /// Those of RoadRunner alone.
+    RoadRunner,
+}
+
+impl Psr7Packages {
+    pub(super) fn of(packages: &BTreeMap<String, String>) -> Self {
+        const ROADRUNNER: [&str; 3] = [
+            "spiral/roadrunner",
+            "spiral/roadrunner-http",
+            "spiral/roadrunner-worker",
+        ];
+        if packages.contains_key("howdah/psr7-worker") {
+            Self::Howdah
+        } else if ROADRUNNER.iter().any(|name| packages.contains_key(*name)) {
+            Self::RoadRunner
+        } else {
+            Self::None
+        }
+    }
+}
+
+/// Bytes of a script in which the worker's class is searched.
+const SEARCHED: u64 = 64 << 10;
+
 impl WorkerScript {
+    /// The worker script for RoadRunner in a folder.
+    pub(super) fn of_roadrunner(folder: &Path, packages: Psr7Packages) -> Option<Self> {
+        if packages == Psr7Packages::None {
+            return None;
+        }
+        let is_script = |path: &String| {
+            let mut text = Vec::new();
+            let file = std::fs::File::open(folder.join(path));
+            let read = file.and_then(|file| file.take(SEARCHED).read_to_end(&mut text));
+            read.is_ok() && String::from_utf8_lossy(&text).contains("PSR7Worker")
+        };
+        let path = ["", "bin/"].into_iter().find_map(|inner| {
+            let entries = std::fs::read_dir(folder.join(inner)).ok()?.flatten();
+            let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+            let mut paths: Vec<_> = names
+                .filter(|name| Path::new(name).extension().is_some_and(|end| end == "php"))
+                .map(|name| format!("{inner}{name}"))
+                .collect();
+            paths.sort();
+            paths.into_iter().find(is_script)
+        })?;
+        let is_pool = packages == Psr7Packages::RoadRunner;
+        Some(Self::RoadRunner { path, is_pool })
+    }
+
     /// The script for the application in a folder. `has_new_slim`: its Slim, if it has one, is 4 or later.
     pub(super) fn find(
         folder: &Path,
         root: &str,
         framework: Framework,
-        has_new_slim: bool,
+        (has_new_slim, psr7): (bool, Psr7Packages),
     ) -> Self {
         let below = |name: &str| match root {
             "." => name.to_owned(),
@@ -57,6 +120,19 @@ impl WorkerScript {
         let index = below("index.php");
         let code = std::fs::read_to_string(folder.join(&index)).unwrap_or_default();
         let is_worker = code.contains(r"Howdah\Psr15\Runner");
+        let found = found.or_else(|| match framework {
+            Framework::CakePhp
+            | Framework::Laminas
+            | Framework::Mezzio
+            | Framework::Plain
+            | Framework::Slim
+            | Framework::Yii
+                if !is_worker =>
+            {
+                Self::of_roadrunner(folder, psr7)
+            }
+            _ => None,
+        });
         found.unwrap_or_else(|| match framework {
             Framework::CakePhp
             | Framework::Laminas
@@ -97,7 +173,9 @@ impl WorkerScript {
     /// The path of the script below the application's folder.
     pub(super) fn path(&self) -> Option<&str> {
         match self {
-            Self::Present { path } | Self::Made { path, .. } => Some(path),
+            Self::Present { path } | Self::Made { path, .. } | Self::RoadRunner { path, .. } => {
+                Some(path)
+            }
             Self::Missing { .. } => None,
         }
     }
