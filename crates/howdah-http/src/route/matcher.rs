@@ -31,7 +31,7 @@ pub(crate) enum Matcher {
     Method(Box<[Method]>),
     Host(Box<[HostPattern]>),
     /// Patterns with placeholders.
-    HostText(Box<[Text]>),
+    HostText(Box<[HostText]>),
     HostHeader(Option<Pattern>),
     Header(HeaderName, Option<Pattern>),
     File {
@@ -86,6 +86,32 @@ impl HostPattern {
     }
 }
 
+/// A name with placeholders.
+#[derive(Debug)]
+pub(crate) struct HostText {
+    text: Text,
+    /// The configuration begins it with `*`. A client's `*` in the value of a placeholder is no wildcard.
+    is_wildcard: bool,
+}
+
+impl HostText {
+    fn new(template: &model::Template) -> Self {
+        let first = template.parts.first();
+        Self {
+            text: Text::new(template),
+            is_wildcard: matches!(first, Some(model::Part::Text(text)) if text.starts_with('*')),
+        }
+    }
+
+    fn matches(&self, name: &str, context: &Context<'_>) -> bool {
+        let host = self.text.evaluate(context, Purpose::File);
+        if host.is_empty() || host.starts_with('*') != self.is_wildcard {
+            return false;
+        }
+        HostPattern::new(&host).matches(name)
+    }
+}
+
 /// Removes the brackets of an IPv6 address and the final dot of an absolute name.
 pub(crate) fn normalize(host: &str) -> &str {
     let inner = host
@@ -129,7 +155,7 @@ impl Matcher {
                 Self::Host(hosts.iter().map(|text| HostPattern::new(text)).collect())
             }
             model::Matcher::HostTemplate(hosts) => {
-                Self::HostText(hosts.iter().map(Text::new).collect())
+                Self::HostText(hosts.iter().map(HostText::new).collect())
             }
             model::Matcher::File {
                 root,
@@ -187,10 +213,7 @@ impl Matcher {
             }
             Self::HostText(hosts) => {
                 let name = context.host().map_or("", |host| host.name);
-                hosts.iter().any(|host| {
-                    let host = host.evaluate(context, Purpose::File);
-                    !host.is_empty() && HostPattern::new(&host).matches(name)
-                })
+                hosts.iter().any(|host| host.matches(name, context))
             }
             Self::HostHeader(pattern) => match (pattern, context.host()) {
                 (None, host) => host.is_none(),

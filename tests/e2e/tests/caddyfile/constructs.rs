@@ -284,6 +284,7 @@ fn matchers_of_files_end_in_an_error_and_hosts_have_placeholders() {
         ("/", "shop.test", "host shop.test"),
         ("/?h=a", "A.example", "host A.example"),
         ("/?h=a", "b.example", "other"),
+        ("/?h=*", "b.example", "other"),
     ] {
         let request = Request::get(target).host(host);
         server.send(&request).assert(200, expected);
