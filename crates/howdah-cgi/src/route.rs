@@ -16,8 +16,9 @@ const HEX_MIN: usize = 16;
 pub fn route(method: &str, path: &str) -> String {
     let normalised = path::normalise(path);
     let escaped = normalised.as_deref().map(path::encode);
-    // An invalid path stays as it is.
-    let mut path = escaped.as_deref().unwrap_or(path);
+    // An invalid path stays as it is, and so does the `*` of a request for the server itself.
+    let escaped = escaped.as_deref().ok().filter(|_| path.starts_with('/'));
+    let mut path = escaped.unwrap_or(path);
     let method = match method {
         "GET" | "HEAD" | "POST" | "PUT" | "DELETE" | "PATCH" | "OPTIONS" | "QUERY" => method,
         // A client may send any word.
