@@ -147,7 +147,7 @@ impl Application {
             .is_some_and(|version| number(version) < Some((4, 0)));
         Ok(Some(Self {
             framework,
-            script: WorkerScript::find(folder, root, framework, (!is_old, psr7)),
+            script: WorkerScript::find(folder, root, framework, !is_old, psr7),
             version,
             root,
             has_front: front(&&root),

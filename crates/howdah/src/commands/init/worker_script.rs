@@ -94,7 +94,8 @@ impl WorkerScript {
         folder: &Path,
         root: &str,
         framework: Framework,
-        (has_new_slim, psr7): (bool, Psr7Packages),
+        has_new_slim: bool,
+        psr7: Psr7Packages,
     ) -> Self {
         let below = |name: &str| match root {
             "." => name.to_owned(),
@@ -120,30 +121,26 @@ impl WorkerScript {
         let index = below("index.php");
         let code = std::fs::read_to_string(folder.join(&index)).unwrap_or_default();
         let is_worker = code.contains(r"Howdah\Psr15\Runner");
-        let found = found.or_else(|| match framework {
+        if let Some(found) = found {
+            return found;
+        }
+        if matches!(
+            framework,
             Framework::CakePhp
-            | Framework::Laminas
-            | Framework::Mezzio
-            | Framework::Plain
-            | Framework::Slim
-            | Framework::Yii
-                if !is_worker =>
-            {
-                Self::of_roadrunner(folder, psr7)
+                | Framework::Laminas
+                | Framework::Mezzio
+                | Framework::Plain
+                | Framework::Slim
+                | Framework::Yii
+        ) {
+            if is_worker {
+                return Self::Present { path: index };
             }
-            _ => None,
-        });
-        found.unwrap_or_else(|| match framework {
-            Framework::CakePhp
-            | Framework::Laminas
-            | Framework::Mezzio
-            | Framework::Plain
-            | Framework::Slim
-            | Framework::Yii
-                if is_worker =>
-            {
-                Self::Present { path: index }
+            if let Some(script) = Self::of_roadrunner(folder, psr7) {
+                return script;
             }
+        }
+        match framework {
             Framework::Slim if !has_new_slim => Self::Missing {
                 reason: Some(
                     "Slim before 4 stores the request in its container; for worker mode update Slim"
@@ -154,7 +151,7 @@ impl WorkerScript {
                 present(below(OWN)).unwrap_or_else(|| Self::from_front_controller(below(OWN), &index, &code))
             }
             _ => Self::Missing { reason: None },
-        })
+        }
     }
 
     fn from_front_controller(path: String, index: &str, code: &str) -> Self {
