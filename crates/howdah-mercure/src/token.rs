@@ -45,7 +45,14 @@ pub(crate) enum Payload {
     /// Version 8: the same in each.
     One(Option<Arc<Value>>),
     /// 1.0: that of the first detail with a matcher for the text of the subscription's matcher.
-    Details(Vec<(Vec<Selector>, Option<Arc<Value>>)>),
+    Details(Vec<DetailPayload>),
+}
+
+/// The payload of a detail.
+#[derive(Debug)]
+pub(crate) struct DetailPayload {
+    topics: Vec<Selector>,
+    payload: Option<Arc<Value>>,
 }
 
 impl Default for Payload {
@@ -62,8 +69,9 @@ impl Payload {
             Self::Details(details) => {
                 let text = Topic::new(selector.text().to_owned());
                 let mut details = details.iter();
-                let first = details.find(|(own, _)| own.iter().any(|own| own.matches(&text)));
-                first.and_then(|(_, payload)| payload.clone())
+                let first =
+                    details.find(|detail| detail.topics.iter().any(|own| own.matches(&text)));
+                first.and_then(|detail| detail.payload.clone())
             }
         }
     }
@@ -375,11 +383,14 @@ fn granted(details: Vec<Detail>, expires: Option<u64>) -> Claims {
         }
         if detail.subscribe {
             claims.subscribe.extend(detail.topics.iter().cloned());
-            payloads.push((detail.topics, detail.payload));
+            payloads.push(DetailPayload {
+                topics: detail.topics,
+                payload: detail.payload,
+            });
         }
     }
     // Without any of them the matchers need not be kept.
-    if payloads.iter().any(|(_, payload)| payload.is_some()) {
+    if payloads.iter().any(|detail| detail.payload.is_some()) {
         claims.payload = Payload::Details(payloads);
     }
     claims

@@ -90,7 +90,7 @@ impl HostPattern {
 #[derive(Debug)]
 pub(crate) struct HostText {
     text: Text,
-    /// The configuration begins it with `*`. A client's `*` in the value of a placeholder is no wildcard.
+    /// The configuration has a `*` at its start. One from the value of a placeholder matches nothing.
     is_wildcard: bool,
 }
 
