@@ -81,7 +81,7 @@ static bool may_claim(void)
  */
 static bool defer_to_others(void)
 {
-	if (howdah_tasks_in_flight() == 0 || !howdah_queue_waiting(&pool->queue)) {
+	if (howdah_tasks_in_flight() == 0) {
 		left_until = 0;
 		return false;
 	}
@@ -96,11 +96,23 @@ static bool defer_to_others(void)
 	return now < left_until;
 }
 
+enum queued { NOTHING, FOR_OTHERS, FOR_THIS };
+
+/* One check of the queue decides: a request that comes after it waits for the next one. */
+static enum queued queued(void)
+{
+	if (!howdah_queue_waiting(&pool->queue)) {
+		left_until = 0;
+		return NOTHING;
+	}
+	return defer_to_others() ? FOR_OTHERS : FOR_THIS;
+}
+
 /* Takes a request if there is one, as a coroutine that is ready. */
 static void claim(void)
 {
 	struct howdah_claim taken;
-	if (!may_claim() || defer_to_others() || !howdah_queue_try(&pool->queue, &taken)) {
+	if (!may_claim() || queued() != FOR_THIS || !howdah_queue_try(&pool->queue, &taken)) {
 		return;
 	}
 	if (howdah_tasks_in_flight() == 0 &&
@@ -202,7 +214,7 @@ static void poll_and_report(int64_t deadline)
 static void sleep_until_needed(void)
 {
 	bool place = may_claim();
-	if (place && defer_to_others()) {
+	if (place && queued() == FOR_OTHERS) {
 		/* Not parked: new requests are not for this process either. */
 		poll_and_report(left_until);
 		return;
