@@ -74,38 +74,33 @@ static bool may_claim(void)
 	return !howdah_retiring && howdah_tasks_in_flight() < places;
 }
 
+enum queued { NOTHING, FOR_OTHERS, FOR_THIS };
+
 /*
- * Whether queued requests are left to others: a running process checks the queue more often than a sleeping one, so the
- * process with the most requests would get still more, and they would wait for its only thread while other processes
- * are free. If no other process has claimed them in time, everything is claimed until the queue is empty.
+ * Which process takes queued requests: a running process checks the queue more often than a sleeping one, so the process with
+ * the most requests would get still more, and they would wait for its only thread while other processes are free. If no
+ * other process has claimed them in time, everything is claimed until the queue is empty. One check decides: a request
+ * that comes after it waits for the next one. A process without requests claims at once.
  */
-static bool defer_to_others(void)
+static enum queued queued(void)
 {
 	if (howdah_tasks_in_flight() == 0) {
 		left_until = 0;
-		return false;
+		return FOR_THIS;
 	}
-	int64_t now = howdah_now();
-	if (!howdah_queue_above_mean(&pool->queue, (uint64_t)now)) {
-		left_until = 0;
-		return false;
-	}
-	if (left_until == 0) {
-		left_until = now + HOWDAH_QUEUE_ATTENTIVE_NS;
-	}
-	return now < left_until;
-}
-
-enum queued { NOTHING, FOR_OTHERS, FOR_THIS };
-
-/* One check of the queue decides: a request that comes after it waits for the next one. */
-static enum queued queued(void)
-{
 	if (!howdah_queue_waiting(&pool->queue)) {
 		left_until = 0;
 		return NOTHING;
 	}
-	return defer_to_others() ? FOR_OTHERS : FOR_THIS;
+	int64_t now = howdah_now();
+	if (!howdah_queue_above_mean(&pool->queue, (uint64_t)now)) {
+		left_until = 0;
+		return FOR_THIS;
+	}
+	if (left_until == 0) {
+		left_until = now + HOWDAH_QUEUE_ATTENTIVE_NS;
+	}
+	return now < left_until ? FOR_OTHERS : FOR_THIS;
 }
 
 /* Takes a request if there is one, as a coroutine that is ready. */
