@@ -118,12 +118,11 @@ impl WorkerScript {
             }),
             _ => None,
         };
-        let index = below("index.php");
-        let code = std::fs::read_to_string(folder.join(&index)).unwrap_or_default();
-        let is_worker = code.contains(r"Howdah\Psr15\Runner");
         if let Some(found) = found {
             return found;
         }
+        let index = below("index.php");
+        let code = std::fs::read_to_string(folder.join(&index)).unwrap_or_default();
         if matches!(
             framework,
             Framework::CakePhp
@@ -133,7 +132,7 @@ impl WorkerScript {
                 | Framework::Slim
                 | Framework::Yii
         ) {
-            if is_worker {
+            if code.contains(r"Howdah\Psr15\Runner") {
                 return Self::Present { path: index };
             }
             if let Some(script) = Self::of_roadrunner(folder, psr7) {
