@@ -1,6 +1,7 @@
 /*
  * An extension for tests: counts its starts and ends with a request, as extensions that trace requests do. Its class
  * represents a library that is unknown to Howdah: every use of an object waits, and two concurrent uses are an error.
+ * howdah_probe_caller() gives itself a caller that is not a frame, as the stack of a call that is being prepared has.
  * With `howdah_probe.observe=1` it prints how functions end whose names begin with "observed", as extensions that trace
  * functions see it.
  *
@@ -68,8 +69,27 @@ static ZEND_FUNCTION(howdah_probe_met)
 	RETURN_BOOL(has_met);
 }
 
-static const zend_function_entry functions[] = {
-	ZEND_FE(howdah_probe, arginfo_howdah_probe) ZEND_FE(howdah_probe_met, arginfo_howdah_probe_met) ZEND_FE_END};
+/* Has a caller at this address for some microseconds. */
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_howdah_probe_caller, 0, 2, IS_VOID, 0)
+ZEND_ARG_TYPE_INFO(0, address, IS_LONG, 0)
+ZEND_ARG_TYPE_INFO(0, microseconds, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+
+static ZEND_FUNCTION(howdah_probe_caller)
+{
+	zend_long address, microseconds;
+	ZEND_PARSE_PARAMETERS_START(2, 2)
+	Z_PARAM_LONG(address)
+	Z_PARAM_LONG(microseconds)
+	ZEND_PARSE_PARAMETERS_END();
+	zend_execute_data *caller = execute_data->prev_execute_data;
+	*(zend_execute_data *volatile *)&execute_data->prev_execute_data = (zend_execute_data *)(uintptr_t)address;
+	usleep((useconds_t)microseconds);
+	*(zend_execute_data *volatile *)&execute_data->prev_execute_data = caller;
+}
+
+static const zend_function_entry functions[] = {ZEND_FE(howdah_probe, arginfo_howdah_probe) ZEND_FE(
+	howdah_probe_met, arginfo_howdah_probe_met) ZEND_FE(howdah_probe_caller, arginfo_howdah_probe_caller) ZEND_FE_END};
 
 /* --- Howdah\Probe ------------------------------------------------------------------------------------------- */
 

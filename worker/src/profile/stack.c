@@ -242,8 +242,12 @@ static bool read_frame(
 	const struct howdah_trace *trace, struct window *window, const zend_execute_data *at, zend_execute_data *frame)
 {
 	uintptr_t address = (uintptr_t)at;
-	if (address < window->from || address + sizeof(*frame) > window->to) {
-		uintptr_t to = address + sizeof(*frame);
+	/* An address that was read from a chain that changes may be anything, including the last one of all. */
+	if (address > UINTPTR_MAX - sizeof(*frame)) {
+		return false;
+	}
+	uintptr_t to = address + sizeof(*frame);
+	if (address < window->from || to > window->to) {
 		uintptr_t from = to - WINDOW;
 		if (from < (address & ~(CHUNK - 1)) || from > address) {
 			from = address & ~(CHUNK - 1);
