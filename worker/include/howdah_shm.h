@@ -132,8 +132,18 @@ struct howdah_worker {
 	/* worker */
 	_Atomic uint64_t sampler_ns;  /* processor time of the sampling thread, not of PHP's */
 	_Atomic uint32_t sample_each; /* 1: samples are never counted again, since they cover several requests */
+	/*
+	 * Where the words of PHP are in the page "globals" of the area for profiles, as offset + 1. The front interrupts PHP
+	 * there: it copies the current frame to `tick_frame`, then sets the flag. 0: the page is not PHP's.
+	 */
+	_Atomic uint32_t interrupt_at; /* EG(vm_interrupt), a byte */
+	_Atomic uint32_t frame_at;     /* EG(current_execute_data); 0: it is in another page */
+	/* front */
+	_Atomic uint64_t tick_frame; /* only compared; HOWDAH_FRAME_UNKNOWN if `frame_at` is 0 */
 };
 static_assert(sizeof(struct howdah_worker) == 256, "layout");
+
+#define HOWDAH_FRAME_UNKNOWN 1u
 static_assert(sizeof(pthread_mutex_t) <= 64, "layout");
 
 #define HOWDAH_LIFE_AWAITED 0x80000000u /* FUTEX_WAITERS */
@@ -147,6 +157,10 @@ static_assert(sizeof(pthread_mutex_t) <= 64, "layout");
  * it names, called by that of its parent, and has the samples whose innermost frame that was. A string is its size
  * (uint16_t) and its bytes, UTF-8 or not. The worker writes an entry before it counts it. A successor in the place
  * continues the counts of its predecessor; pages that no profile has touched do not exist.
+ *
+ * The last page, "globals", has no counts: while a profile is taken, the process maps it in place of the page with PHP's
+ * interrupt flag, so that the front can interrupt PHP without waking a thread (howdah_worker.interrupt_at). The front
+ * never frees it.
  */
 #define HOWDAH_PROFILE_SIZE 2097152u
 #define HOWDAH_PROFILE_FRAMES_OFFSET 4096u
@@ -154,7 +168,9 @@ static_assert(sizeof(pthread_mutex_t) <= 64, "layout");
 #define HOWDAH_PROFILE_STRINGS_OFFSET 1249280u
 #define HOWDAH_PROFILE_FRAMES_MAX 8192u
 #define HOWDAH_PROFILE_NODES_MAX 32768u
-#define HOWDAH_PROFILE_STRINGS_MAX 847872u /* bytes */
+#define HOWDAH_PROFILE_STRINGS_MAX 843776u /* bytes */
+#define HOWDAH_PROFILE_GLOBALS_OFFSET 2093056u
+#define HOWDAH_PROFILE_GLOBALS_SIZE 4096u
 
 struct howdah_profile {       /* worker */
 	_Atomic uint32_t number;  /* howdah_worker.profile of the following data; set last */
@@ -196,7 +212,8 @@ static_assert(HOWDAH_PROFILE_NODES_OFFSET ==
 					  HOWDAH_PROFILE_FRAMES_OFFSET + HOWDAH_PROFILE_FRAMES_MAX * sizeof(struct howdah_profile_frame) &&
 				  HOWDAH_PROFILE_STRINGS_OFFSET ==
 					  HOWDAH_PROFILE_NODES_OFFSET + HOWDAH_PROFILE_NODES_MAX * sizeof(struct howdah_profile_node) &&
-				  HOWDAH_PROFILE_SIZE == HOWDAH_PROFILE_STRINGS_OFFSET + HOWDAH_PROFILE_STRINGS_MAX,
+				  HOWDAH_PROFILE_GLOBALS_OFFSET == HOWDAH_PROFILE_STRINGS_OFFSET + HOWDAH_PROFILE_STRINGS_MAX &&
+				  HOWDAH_PROFILE_SIZE == HOWDAH_PROFILE_GLOBALS_OFFSET + HOWDAH_PROFILE_GLOBALS_SIZE,
 	"layout");
 
 /* --- a slot: one request in flight ------------------------------------------------------------- */

@@ -36,16 +36,36 @@ static void set(struct front *front, uint32_t profile)
 	wake(words(front));
 }
 
+/* Interrupts PHP if it reacts to that, as the front does. Returns whether it has reacted to the interrupt before. */
+static bool interrupt(const struct front *front, struct howdah_worker *worker)
+{
+	uint32_t flag_at = atomic_load(&worker->interrupt_at), frame_at = atomic_load(&worker->frame_at);
+	if (flag_at == 0) {
+		return false;
+	}
+	unsigned char *globals = front->base + front->header->profiles_offset + HOWDAH_PROFILE_GLOBALS_OFFSET;
+	_Atomic uint8_t *flag = (_Atomic uint8_t *)(globals + flag_at - 1);
+	bool has_reacted = atomic_load(flag) == 0;
+	uint64_t frame = HOWDAH_FRAME_UNKNOWN;
+	if (frame_at != 0) {
+		memcpy(&frame, globals + frame_at - 1, sizeof(frame));
+	}
+	atomic_store(&worker->tick_frame, frame);
+	atomic_store(flag, 1);
+	return has_reacted;
+}
+
 /* Requests a sample at each tick with a request. */
 static void *tick(void *argument)
 {
-	struct howdah_worker *worker = words(argument);
+	const struct front *front = argument;
+	struct howdah_worker *worker = words(front);
 	struct timespec period = {.tv_nsec = 1000l * (long)atomic_load(&worker->profile_period_us)};
 	while (atomic_load(&worker->profile) == PROFILE) {
 		nanosleep(&period, NULL);
 		bool is_idle = atomic_load(&worker->request_id) == 0 && atomic_load(&worker->in_flight) == 0;
 		atomic_fetch_add(is_idle ? &worker->ticks_idle : &worker->ticks_ran, 1);
-		if (!is_idle) {
+		if (!is_idle && !interrupt(front, worker)) {
 			wake(worker);
 		}
 	}

@@ -129,7 +129,13 @@ pub const PROFILE_FRAMES_MAX: u32 = 8192;
 /// Maximum number of nodes.
 pub const PROFILE_NODES_MAX: u32 = 32_768;
 /// Bytes for strings.
-pub const PROFILE_STRINGS_MAX: u32 = 847_872;
+pub const PROFILE_STRINGS_MAX: u32 = 843_776;
+/// Offset of the page that a process maps in place of the one with PHP's interrupt flag.
+pub const PROFILE_GLOBALS_OFFSET: usize = 2_093_056;
+/// Its bytes.
+pub const PROFILE_GLOBALS_SIZE: usize = 4096;
+/// `tick_frame` of a process whose current frame the front does not see.
+pub const FRAME_UNKNOWN: u64 = 1;
 /// Size of the header before all that (`struct howdah_profile`).
 pub const PROFILE_HEADER_SIZE: usize = 64;
 /// Bytes of a frame (`struct howdah_profile_frame`).
@@ -435,6 +441,9 @@ pub(crate) mod words {
         pub(crate) ticks_same: AtomicU64,
         pub(crate) sampler_ns: AtomicU64,
         pub(crate) sample_each: AtomicU32,
+        pub(crate) interrupt_at: AtomicU32,
+        pub(crate) frame_at: AtomicU32,
+        pub(crate) tick_frame: AtomicU64,
     }
 
     /// `struct howdah_worker`. Only the first word of its mutex is used.
@@ -513,6 +522,9 @@ pub(crate) mod words {
             assert!(offset_of!(Worker, ticks.ticks_same) == 208);
             assert!(offset_of!(Worker, ticks.sampler_ns) == 216);
             assert!(offset_of!(Worker, ticks.sample_each) == 224);
+            assert!(offset_of!(Worker, ticks.interrupt_at) == 228);
+            assert!(offset_of!(Worker, ticks.frame_at) == 232);
+            assert!(offset_of!(Worker, ticks.tick_frame) == 240);
             assert!(offset_of!(WorkerRecord, requests) == 8);
             assert!(offset_of!(WorkerRecord, memory) == 16);
             assert!(offset_of!(WorkerRecord, started_ns) == 24);
@@ -603,6 +615,15 @@ pub(crate) mod words {
             (
                 "howdah_worker.sample_each",
                 offset_of!(Worker, ticks.sample_each),
+            ),
+            (
+                "howdah_worker.interrupt_at",
+                offset_of!(Worker, ticks.interrupt_at),
+            ),
+            ("howdah_worker.frame_at", offset_of!(Worker, ticks.frame_at)),
+            (
+                "howdah_worker.tick_frame",
+                offset_of!(Worker, ticks.tick_frame),
             ),
             ("howdah_slot.state", offset_of!(Slot, request.state)),
             (

@@ -73,8 +73,8 @@ pub use geometry::{Geometry, GeometryError};
 pub use life::LifeWatch;
 #[cfg(not(loom))]
 pub use profile::{
-    DamagedProfileError, FrameKind, ProfileFrame, ProfileNode, ProfileOrder, ProfiledPlace,
-    SampleCounts, Tick, WorkerProfile,
+    DamagedProfileError, FrameKind, InterruptFlag, ProfileFrame, ProfileNode, ProfileOrder,
+    ProfiledPlace, SampleCounts, Tick, WorkerProfile,
 };
 pub use response::ResponseReader;
 pub use segment::{Segment, SegmentError, WriteIndices};

@@ -4,11 +4,15 @@ mod backing;
 
 use crate::geometry::Geometry;
 use crate::layout::words::{FrontRing, Slot, Worker};
-use crate::layout::{FRONT_RING_SIZE, Header, PROFILE_SIZE, SLOT_SIZE, WORKER_SIZE};
+use crate::layout::{
+    FRONT_RING_SIZE, Header, PROFILE_GLOBALS_OFFSET, PROFILE_GLOBALS_SIZE, PROFILE_SIZE, SLOT_SIZE,
+    WORKER_SIZE,
+};
 use crate::sync::AtomicU64;
 use backing::Backing;
 use bytes::BytesMut;
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicU8;
 
 /// A part of the segment that holds bytes.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +23,8 @@ pub(crate) enum Area {
     Response { front: u16, slot: u16 },
     /// A worker's counts for profiles.
     Profile { worker: u16 },
+    /// A page of PHP's globals, while a profile is taken: never to be freed.
+    Globals { worker: u16 },
 }
 
 /// A mapping of the segment, and the geometry that it was made from: offsets are never read from
@@ -154,6 +160,11 @@ impl Memory {
         u64::from(front) * u64::from(self.geometry.slots()) + u64::from(slot)
     }
 
+    fn profile_offset(&self, worker: u16) -> u64 {
+        assert!(u32::from(worker) < self.geometry.workers());
+        self.header.profiles_offset + u64::from(worker) * PROFILE_SIZE as u64
+    }
+
     /// Offset and size of an area.
     fn place(&self, area: Area) -> (u64, u64) {
         match area {
@@ -172,10 +183,12 @@ impl Memory {
                 )
             }
             Area::Profile { worker } => {
-                assert!(u32::from(worker) < self.geometry.workers());
-                let room = PROFILE_SIZE as u64;
-                (self.header.profiles_offset + u64::from(worker) * room, room)
+                (self.profile_offset(worker), PROFILE_GLOBALS_OFFSET as u64)
             }
+            Area::Globals { worker } => (
+                self.profile_offset(worker) + PROFILE_GLOBALS_OFFSET as u64,
+                PROFILE_GLOBALS_SIZE as u64,
+            ),
         }
     }
 
@@ -231,5 +244,13 @@ impl Memory {
         // SAFETY: in bounds and aligned: areas start at multiples of 4096. Volatile, so that the
         // value that is checked is the value that is used.
         u64::from_le(unsafe { source.as_ptr().read_volatile() })
+    }
+
+    /// A byte that both sides access as an atomic.
+    pub(crate) fn flag(&self, area: Area, at: u64) -> &AtomicU8 {
+        let byte = self.bytes(area, at, 1);
+        // SAFETY: in bounds; the mapping lives as long as `self`. PHP accesses the byte atomically, too; a process that
+        // does not can only change its value.
+        unsafe { AtomicU8::from_ptr(byte.as_ptr()) }
     }
 }

@@ -6,16 +6,17 @@
 
 use crate::layout::words::Worker;
 use crate::layout::{
-    LIFE_AWAITED, LIFE_ENDED, PROFILE_FRAME_SIZE, PROFILE_FRAMES_MAX, PROFILE_FRAMES_OFFSET,
-    PROFILE_FUNCTION, PROFILE_HEADER_SIZE, PROFILE_INTERNAL, PROFILE_NODE_SIZE, PROFILE_NODES_MAX,
-    PROFILE_NODES_OFFSET, PROFILE_ROUTE, PROFILE_STRINGS_MAX, PROFILE_STRINGS_OFFSET, PROFILE_WAIT,
+    FRAME_UNKNOWN, LIFE_AWAITED, LIFE_ENDED, PROFILE_FRAME_SIZE, PROFILE_FRAMES_MAX,
+    PROFILE_FRAMES_OFFSET, PROFILE_FUNCTION, PROFILE_GLOBALS_SIZE, PROFILE_HEADER_SIZE,
+    PROFILE_INTERNAL, PROFILE_NODE_SIZE, PROFILE_NODES_MAX, PROFILE_NODES_OFFSET, PROFILE_ROUTE,
+    PROFILE_STRINGS_MAX, PROFILE_STRINGS_OFFSET, PROFILE_WAIT,
 };
-use crate::memory::Area;
+use crate::memory::{Area, Memory};
 use crate::segment::Segment;
 use crate::slot::WorkerId;
-use crate::sync::Ordering;
+use crate::sync::{AtomicU32, Ordering};
 use bytes::BytesMut;
-use std::sync::atomic::fence;
+use std::sync::atomic::{AtomicU8, fence};
 use std::time::Duration;
 
 /// Parameters of a profile.
@@ -33,7 +34,31 @@ pub struct ProfileOrder {
 /// A place while a profile is taken: the front's view of its process, and how it requests samples.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfiledPlace<'a> {
+    memory: &'a Memory,
+    id: WorkerId,
     words: &'a Worker,
+}
+
+/// The interrupt flag of a process's PHP. Between two instructions PHP clears it, and takes the samples that are due.
+#[derive(Clone, Copy, Debug)]
+pub struct InterruptFlag<'a> {
+    flag: &'a AtomicU8,
+    place: ProfiledPlace<'a>,
+}
+
+impl InterruptFlag<'_> {
+    /// PHP has not reacted yet.
+    pub fn is_set(&self) -> bool {
+        self.flag.load(Ordering::Relaxed) != 0
+    }
+
+    /// Interrupts PHP. The samples that are due have been counted.
+    pub fn set(&self) {
+        let ticks = &self.place.words.ticks;
+        let frame = self.place.frame().unwrap_or(FRAME_UNKNOWN);
+        ticks.tick_frame.store(frame, Ordering::Relaxed);
+        self.flag.store(1, Ordering::Release);
+    }
 }
 
 /// The front's view of a process when a sample is due.
@@ -73,6 +98,26 @@ impl ProfiledPlace<'_> {
         self.words.ticks.sample_each.load(Ordering::Relaxed) != 0
     }
 
+    /// `None`: PHP takes no samples itself.
+    pub fn interrupt_flag(&self) -> Option<InterruptFlag<'_>> {
+        let at = globals_offset(&self.words.ticks.interrupt_at, 1)?;
+        Some(InterruptFlag {
+            flag: self.memory.flag(self.globals(), at),
+            place: *self,
+        })
+    }
+
+    /// Address of the frame in which PHP is.
+    fn frame(&self) -> Option<u64> {
+        let at = globals_offset(&self.words.ticks.frame_at, size_of::<u64>())?;
+        at.is_multiple_of(size_of::<u64>() as u64)
+            .then(|| self.memory.read_u64(self.globals(), at))
+    }
+
+    fn globals(&self) -> Area {
+        Area::Globals { worker: self.id.0 }
+    }
+
     /// Counts samples that are due. Only one thread at a time may count for a segment.
     pub fn count(&self, tick: Tick, samples: u64) {
         let ticks = &self.words.ticks;
@@ -88,6 +133,12 @@ impl ProfiledPlace<'_> {
     pub fn wake(&self) {
         self.words.front.sample.increment_and_wake();
     }
+}
+
+/// The offset of `size` bytes in the page of globals, which a worker stores plus one; `None`: there are none.
+fn globals_offset(word: &AtomicU32, size: usize) -> Option<u64> {
+    let at = word.load(Ordering::Acquire).checked_sub(1)? as usize;
+    (at <= PROFILE_GLOBALS_SIZE - size).then_some(at as u64)
 }
 
 /// Results of the samples of one or several workers.
@@ -206,6 +257,8 @@ impl Segment {
     /// A place of [`Self::profiled`].
     pub fn profiled_place(&self, place: WorkerId) -> ProfiledPlace<'_> {
         ProfiledPlace {
+            memory: &self.memory,
+            id: place,
             words: self.memory.worker(place.0),
         }
     }
@@ -254,7 +307,7 @@ impl Segment {
         Ok(Some(profile))
     }
 
-    /// Frees the memory of all places' profiles.
+    /// Frees the memory of all places' profiles, but not the pages that PHP has for its globals.
     pub fn discard_profiles(&self) {
         for place in self.profiled() {
             self.memory.discard(Area::Profile { worker: place.0 });
@@ -458,6 +511,39 @@ mod tests {
         let seen = words.front.sample.load();
         place.wake();
         assert_eq!(words.front.sample.load(), seen + 1);
+    }
+
+    #[test]
+    fn php_is_interrupted_in_its_page() {
+        let segment = segment();
+        let place = segment.profiled_place(WORKER);
+        let ticks = &segment.memory.worker(1).ticks;
+        assert!(place.interrupt_flag().is_none(), "it has no page");
+        segment
+            .memory
+            .copy_in(place.globals(), 16, &0x7f00_1234_u64.to_le_bytes());
+        for (frame_at, frame) in [
+            (17, 0x7f00_1234),
+            (0, FRAME_UNKNOWN),
+            (13, FRAME_UNKNOWN),   // not aligned
+            (4097, FRAME_UNKNOWN), // behind the page
+        ] {
+            ticks.interrupt_at.store(91, Ordering::Relaxed);
+            ticks.frame_at.store(frame_at, Ordering::Relaxed);
+            let flag = place.interrupt_flag().unwrap();
+            flag.flag.store(0, Ordering::Relaxed);
+            assert!(!flag.is_set());
+            flag.set();
+            assert!(flag.is_set());
+            assert_eq!(ticks.tick_frame.load(Ordering::Relaxed), frame);
+        }
+        ticks.interrupt_at.store(4096, Ordering::Relaxed);
+        assert!(place.interrupt_flag().is_some(), "the last byte");
+        ticks.interrupt_at.store(4097, Ordering::Relaxed);
+        assert!(place.interrupt_flag().is_none(), "behind the page");
+        segment.discard_profiles();
+        let flag = segment.memory.flag(place.globals(), 90);
+        assert_eq!(flag.load(Ordering::Relaxed), 1, "the page stays");
     }
 
     #[test]

@@ -16,6 +16,7 @@
 #include "php/script.h"
 #include "php/settings_request.h"
 #include "process/log.h"
+#include "profile/profiler.h"
 #include "request/accept.h"
 #include "request/request.h"
 
@@ -110,6 +111,7 @@ bool howdah_classic_run(struct howdah_queue *queue, const struct howdah_claim *c
 		request->exit_status = 255;
 		howdah_log_format('e', "PHP could not start a request; this worker exits");
 	}
+	howdah_profiler_request_ends();
 	howdah_request_end(request);
 	howdah_request_forget();
 	return usable;

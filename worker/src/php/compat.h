@@ -42,6 +42,12 @@ static inline void howdah_compat_keep_signals(void)
 #endif
 }
 
+/* Whether PHP checks for interrupts after calls of functions of PHP and extensions, while their frame is in the stack. */
+static inline bool howdah_compat_interrupts_calls(void)
+{
+	return PHP_VERSION_ID >= 80400;
+}
+
 /* Returns the globals of a module; NULL if it is not loaded, or has no globals that PHP knows of. */
 static inline void *howdah_compat_module_globals(const char *name)
 {

@@ -16,6 +16,10 @@
 bool howdah_trace_read(const struct howdah_trace *trace, void *to, const void *from, size_t size)
 {
 	uintptr_t address = (uintptr_t)from;
+	if (trace->is_own) {
+		memcpy(to, from, size);
+		return true;
+	}
 	if (address >= trace->kept.from && address < trace->kept.to && size <= trace->kept.to - address) {
 		memcpy(to, from, size);
 		return true;
@@ -35,6 +39,7 @@ bool howdah_trace_read(const struct howdah_trace *trace, void *to, const void *f
 bool howdah_trace_init(struct howdah_trace *trace)
 {
 	int probe = 1, found = 0;
+	trace->is_own = false;
 	trace->process = getpid();
 	trace->pipe[0] = trace->pipe[1] = -1;
 	trace->kept = (struct howdah_mapping){0};

@@ -17,6 +17,7 @@
 #include "php/shared_mapping.h"
 
 struct howdah_trace {
+	bool is_own;                /* PHP's thread reads what it does not change meanwhile: without the kernel */
 	pid_t process;              /* process whose memory is read: this one */
 	int pipe[2];                /* used where process_vm_readv() is forbidden; -1: it is not */
 	struct howdah_mapping kept; /* memory that stays mapped: read without the kernel */

@@ -16,6 +16,7 @@
 #include "mode/worker/extensions.h"
 #include "mode/worker/session.h"
 #include "preload.h"
+#include "profile/internal_calls.h"
 #include "request/accept.h"
 #include "request/echo.h"
 #include "request/escape.h"
@@ -48,6 +49,7 @@ static PHP_MINIT_FUNCTION(howdah)
 	howdah_session_startup();
 	howdah_exit_startup();
 	howdah_interrupts_startup();
+	howdah_internal_calls_startup();
 	howdah_api_startup();
 	howdah_leaks_startup();
 	if (howdah_clients_register(module_number) == FAILURE || howdah_extensions_register(module_number) == FAILURE ||

@@ -9,6 +9,11 @@
  * in one instruction, whose line is known, or sleeps in a system call, which is then looked up. Processor time is
  * attributed to stacks that are seen to run: time before a wait is counted at the next of them.
  *
+ * At high rates most of the cost is that threads wake, so PHP's thread takes the samples itself, between two instructions
+ * or after a call, when the front has set the flag of interrupts (interrupt_page.h). The frame that ran when the sample
+ * was due is compared with the stack then: a call that was made since is not counted. A function that has returned
+ * since, without a loop or a call, counts for its caller. The other thread is woken only where PHP does not react.
+ *
  * Rules: what is counted is written by who holds `busy`; neither thread waits for it. PHP's thread does not allocate,
  * and reads through the trace as the other one does.
  */
@@ -25,6 +30,8 @@
 #include "php/compat.h"
 #include "php/frames.h"
 #include "php/interrupts.h"
+#include "profile/internal_calls.h"
+#include "profile/interrupt_page.h"
 #include "profile/route.h"
 #include "profile/stack.h"
 #include "profile/table.h"
@@ -34,9 +41,10 @@
 #include "request/wait.h"
 
 #define PERIOD_LEAST_NS 500000u
-#define WAITS 1024u      /* coroutines whose stack is stored while they wait; a power of two */
-#define READS_MAX 3      /* of a stack that changes */
-#define CALLERS_MAX 128u /* frames between the one whose line is requested and the one that runs */
+#define WAITS 1024u                  /* coroutines whose stack is stored while they wait; a power of two */
+#define READS_MAX 3                  /* of a stack that changes */
+#define CALLERS_MAX 128u             /* frames between the one whose line is requested and the one that runs */
+#define INTERRUPTS_BELOW_NS 5000000u /* periods at which PHP's thread takes the samples */
 
 /* The kind of stack that a sample counts for. */
 struct weight {
@@ -50,9 +58,12 @@ static struct howdah_profile *area;
 static clockid_t php_clock;
 static pid_t php_thread;
 static bool keeps_code;
+static bool may_interrupt;   /* PHP's thread can take samples: what it needs for that is worth it */
 static const void *interned; /* a string of PHP itself, which OPcache has in its shared memory */
 static struct howdah_trace trace;
+static const struct howdah_trace own_trace = {.is_own = true};
 static struct howdah_profile_stack stack;
+static _Atomic bool interrupts, is_shared; /* PHP's thread should take the samples; it has mapped the page for that */
 
 /* The current profile. */
 static uint32_t number, ended;
@@ -142,13 +153,6 @@ static void answer(void)
 		atomic_store_explicit(&question.wanted, false, memory_order_relaxed);
 	}
 	atomic_flag_clear_explicit(&busy, memory_order_release);
-}
-
-static void interrupted(zend_execute_data *execute_data)
-{
-	if (UNEXPECTED(atomic_load_explicit(&question.wanted, memory_order_relaxed))) {
-		answer();
-	}
 }
 
 /* Counts the samples that the last one represents. */
@@ -413,6 +417,111 @@ static void tick(void)
 	atomic_store_explicit(&words->sampler_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID), memory_order_relaxed);
 }
 
+/* --- samples of PHP's thread ------------------------------------------------------------------------------ */
+
+/* False for a function of PHP code that has done nothing yet but receive its arguments. */
+static bool has_begun(const zend_execute_data *frame)
+{
+	if (!frame->func || !ZEND_USER_CODE(frame->func->type)) {
+		return true;
+	}
+	const zend_op_array *code = &frame->func->op_array;
+	const zend_op *at = frame->opline;
+	if (at <= code->opcodes || at >= code->opcodes + code->last) {
+		return at != code->opcodes;
+	}
+	unsigned char before = at[-1].opcode;
+	return before != ZEND_RECV && before != ZEND_RECV_INIT && before != ZEND_RECV_VARIADIC;
+}
+
+/* The frame that ran when the sample was due, or if it has returned since then, what runs instead. */
+static const zend_execute_data *find_frame(void)
+{
+	uint64_t wanted = atomic_load_explicit(&words->tick_frame, memory_order_relaxed);
+	const zend_execute_data *innermost = EG(current_execute_data), *frame = innermost;
+	if (wanted == 0) {
+		return NULL; /* PHP was not running */
+	}
+	for (unsigned callers = 0; frame && callers < CALLERS_MAX; callers++) {
+		if ((uintptr_t)frame == wanted) {
+			return frame;
+		}
+		frame = frame->prev_execute_data;
+	}
+	return innermost && !has_begun(innermost) ? innermost->prev_execute_data : innermost;
+}
+
+static void count_here(struct weight weight)
+{
+	uint64_t request_id = atomic_load_explicit(&words->request_id, memory_order_relaxed);
+	uint32_t parent;
+	last.request_id = 0;
+	if (!request_id) {
+		add(&area->idle, weight.samples);
+		return;
+	}
+	uint32_t route = howdah_profile_route(&own_trace, SG(server_context), request_id);
+	howdah_profile_stack_request(request_id);
+	if (!howdah_profile_stack_read(&own_trace, find_frame(), &stack)) {
+		add(&area->unreadable, weight.samples);
+		return;
+	}
+	weight.cpu_ns = unseen_cpu_ns;
+	unseen_cpu_ns = 0;
+	last.request_id = request_id;
+	last.node = add_stack(route, &parent);
+	count(last.node, weight);
+}
+
+/* Takes the samples that are due, unless the other thread is about to. */
+static void take_here(void)
+{
+	if (!atomic_load_explicit(&is_shared, memory_order_relaxed) || howdah_request_forked ||
+		atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+		return;
+	}
+	if (number && howdah_ticks_due()) {
+		struct howdah_ticks ticks = settle();
+		count_here((struct weight){.samples = ticks.ran, .wall_ns = ticks.ran * period_ns});
+	}
+	atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+/* Begins to take the samples here, or ends that. */
+static void follow_profile(void)
+{
+	bool wanted = atomic_load_explicit(&interrupts, memory_order_relaxed);
+	if (EXPECTED(wanted == atomic_load_explicit(&is_shared, memory_order_relaxed)) || howdah_request_forked) {
+		return;
+	}
+	howdah_internal_calls_watch(wanted);
+	howdah_interrupt_page_share(wanted);
+	atomic_store_explicit(&is_shared, wanted, memory_order_relaxed);
+}
+
+static void interrupted(zend_execute_data *execute_data)
+{
+	if (UNEXPECTED(atomic_load_explicit(&question.wanted, memory_order_relaxed))) {
+		answer();
+	}
+	follow_profile();
+	take_here();
+}
+
+void howdah_profiler_request_ends(void)
+{
+	follow_profile();
+	take_here();
+}
+
+static void set_interrupts(bool shares)
+{
+	atomic_store_explicit(&interrupts, shares, memory_order_relaxed);
+	zend_atomic_bool_store_ex(&EG(vm_interrupt), true);
+}
+
+/* --- begin and end ---------------------------------------------------------------------------------------- */
+
 static void begin(uint32_t wanted)
 {
 	uint64_t period = (uint64_t)atomic_load_explicit(&words->profile_period_us, memory_order_relaxed) * 1000;
@@ -433,6 +542,9 @@ static void begin(uint32_t wanted)
 	howdah_profile_routes_begin();
 	howdah_profile_stack_begin(keeps_code);
 	howdah_profile_wait_begin(php_thread);
+	if (may_interrupt && !howdah_concurrent && period_ns < INTERRUPTS_BELOW_NS) {
+		set_interrupts(true);
+	}
 }
 
 /* Waits for PHP's thread, which is about to write: its time is some microseconds. */
@@ -442,6 +554,9 @@ static void end(void)
 		sched_yield();
 	}
 	add(&area->late, settle().ran);
+	if (atomic_load_explicit(&interrupts, memory_order_relaxed)) {
+		set_interrupts(false);
+	}
 	howdah_profile_end();
 	howdah_profile_wait_end();
 	number = 0;
@@ -480,6 +595,8 @@ bool howdah_profiler_init(struct howdah_pool *pool)
 	if (!howdah_trace_init(&trace)) {
 		return false;
 	}
+	howdah_interrupt_page_init(&pool->queue);
+	may_interrupt = howdah_internal_calls_init(take_here) && pool->limits.max_requests != 1;
 	howdah_interrupts_add(interrupted);
 	return true;
 }

@@ -1,7 +1,7 @@
 /*
- * Profiles: the front sets `profile` of struct howdah_worker, and the thread of sampler.h counts where PHP is, each time
- * that the front wakes it, until the time that the front has set is over. PHP gets no signal, and nothing runs while there is no
- * profile.
+ * Profiles: the front sets `profile` of struct howdah_worker. Until the time that the front has set is over, where PHP is
+ * is counted by the thread of sampler.h, each time that the front wakes it, or by PHP's own thread where the front
+ * interrupts it. PHP gets no signal, and nothing runs while there is no profile.
  */
 #ifndef HOWDAH_PROFILER_H
 #define HOWDAH_PROFILER_H
@@ -17,6 +17,9 @@
  * are impossible.
  */
 bool howdah_profiler_init(struct howdah_pool *pool);
+
+/* Called on PHP's thread when a request has run its last PHP code, before its response is complete. */
+void howdah_profiler_request_ends(void);
 
 /* Called on the other thread after each wake: takes the samples that are due. Returns the end of the profile
  * (CLOCK_MONOTONIC), when it must be called again. 0: there is no profile, until the front has changed something. */

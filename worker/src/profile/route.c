@@ -85,6 +85,12 @@ static bool read_string(const struct howdah_trace *trace, char *to, size_t room,
 		to[0] = '\0';
 		return true;
 	}
+	if (trace->is_own) {
+		size = strnlen(from, room - 1);
+		memcpy(to, from, size);
+		to[size] = '\0';
+		return true;
+	}
 	while (size < room - 1) {
 		size_t part = page - ((uintptr_t)(from + size) & (page - 1));
 		part = part < room - 1 - size ? part : room - 1 - size;

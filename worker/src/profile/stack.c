@@ -242,6 +242,10 @@ static bool read_frame(
 	const struct howdah_trace *trace, struct window *window, const zend_execute_data *at, zend_execute_data *frame)
 {
 	uintptr_t address = (uintptr_t)at;
+	if (trace->is_own) {
+		*frame = *at;
+		return true;
+	}
 	/* An address that was read from a chain that changes may be anything, including the last one of all. */
 	if (address > UINTPTR_MAX - sizeof(*frame)) {
 		return false;

@@ -1,8 +1,9 @@
 //! The clock of a profile: a thread that wakes at the rate of the profile, for all processes of all its pools.
 //!
 //! With more processes than processors, most of them wait for one at any moment. Waking a thread in each of them, too,
-//! would push running processes off their processors and out of the caches. Each wake of the clock does so as well:
-//! there is one thread for all pools, since most of a server's pools are idle.
+//! would push running processes off their processors and out of the caches. So PHP is interrupted by a word in shared
+//! memory, and takes the sample itself; a thread is woken only where PHP does not react. Each wake of the clock pushes
+//! processes off as well: there is one thread for all pools, since most of a server's pools are idle.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -110,23 +111,38 @@ impl ClockedPlace {
             return;
         };
         let request = place.request();
-        let observation = Observation {
-            request,
-            time: (request != 0)
-                .then(|| process.time())
-                .flatten()
-                .map(|time| time.saturating_sub(place.sampler_time())),
-            samples_each: place.samples_each(),
+        let time = || {
+            let time = process.time()?;
+            Some(time.saturating_sub(place.sampler_time()))
         };
-        match self.clock.tick(&observation, || process.is_runnable()) {
-            Sample::Idle => place.count(Tick::Idle, due),
-            Sample::Same => place.count(Tick::Same, due),
-            Sample::Later => place.count(Tick::Ran, due),
-            Sample::Now => {
-                place.count(Tick::Ran, due);
-                place.wake();
-            }
+        let Some(flag) = place.interrupt_flag().filter(|_| request != 0) else {
+            let observation = Observation {
+                request,
+                time: (request != 0).then(time).flatten(),
+                samples_each: place.samples_each(),
+            };
+            let sample = self.clock.tick(&observation, || process.is_runnable());
+            count(&place, sample, due);
+            return;
+        };
+        let is_pending = flag.is_set();
+        let sample = (self.clock).interrupted(request, is_pending, time, || process.is_runnable());
+        count(&place, sample, due);
+        if !is_pending {
+            flag.set();
         }
+    }
+}
+
+fn count(place: &ProfiledPlace<'_>, sample: Sample, due: u64) {
+    let tick = match sample {
+        Sample::Idle => Tick::Idle,
+        Sample::Same => Tick::Same,
+        Sample::Now | Sample::Later => Tick::Ran,
+    };
+    place.count(tick, due);
+    if sample == Sample::Now {
+        place.wake();
     }
 }
 

@@ -1,9 +1,14 @@
-//! Decides whether the process of a place needs a new sample, from what is visible outside.
+//! Decides who takes the samples of a place, from what is visible outside: PHP itself between two instructions, or the
+//! sampling thread of its process, which has to be woken.
 
 use std::time::Duration;
 
 /// Processor time that the sampling thread needs after it has reported its own time.
 const SAMPLER_REST: Duration = Duration::from_micros(50);
+
+/// Ticks without a reaction after which a process is looked at. Most processes react once they have a processor again,
+/// and each look costs system calls.
+const PENDING_TICKS: u32 = 3;
 
 /// The visible state of a process when a sample is due.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +30,7 @@ pub(super) enum Sample {
     Same,
     /// Wake the worker for it.
     Now,
-    /// The next wake covers it, too.
+    /// The next wake covers it, too, or PHP itself when it reacts to the interrupt.
     Later,
 }
 
@@ -38,12 +43,60 @@ pub(super) struct PlaceClock {
     is_woken: bool,
     /// It cannot run unnoticed: its last sample shows where it waits.
     is_waiting: bool,
-    /// The last sample was postponed.
+    /// The last sample was postponed, or the process has no processor.
     is_late: bool,
+    /// PHP has not reacted for this number of ticks.
+    pending: u32,
 }
 
 impl PlaceClock {
-    /// `is_runnable`: whether the process runs or waits for a processor; this costs a read of `/proc`.
+    /// For a process whose PHP takes its samples itself, and has a request. `is_pending`: it has not reacted to the last
+    /// interrupt yet: it computes or waits in C, or has no processor. Only then `time` and `is_runnable` are needed, which
+    /// cost system calls.
+    pub(super) fn interrupted(
+        &mut self,
+        request: u64,
+        is_pending: bool,
+        time: impl FnOnce() -> Option<Duration>,
+        is_runnable: impl FnOnce() -> bool,
+    ) -> Sample {
+        if !is_pending || request != self.request {
+            *self = Self {
+                request,
+                ..Self::default()
+            };
+            return Sample::Later;
+        }
+        self.pending = self.pending.saturating_add(1);
+        if self.pending < PENDING_TICKS {
+            return Sample::Later;
+        }
+        let seen = Observation {
+            request,
+            time: time(),
+            samples_each: false,
+        };
+        if self.pending == PENDING_TICKS {
+            self.time = seen.time.unwrap_or_default();
+            return Sample::Later;
+        }
+        let sample = if self.has_run(&seen) {
+            (self.is_waiting, self.is_late) = (false, false);
+            Sample::Now
+        } else if self.is_waiting {
+            Sample::Same
+        } else if self.is_late || is_runnable() {
+            self.is_late = true;
+            Sample::Later
+        } else {
+            self.is_waiting = true;
+            Sample::Now
+        };
+        self.is_woken = sample == Sample::Now;
+        sample
+    }
+
+    /// For a process whose sampling thread takes the samples. `is_runnable`: whether the process runs or waits for a processor; this costs a read of `/proc`.
     pub(super) fn tick(
         &mut self,
         seen: &Observation,
@@ -166,6 +219,49 @@ mod tests {
         assert_eq!(clock.tick(&seen(1, 1010), || true), Sample::Same);
         assert_eq!(clock.tick(&seen(1, 1010), panics_if_called), Sample::Same);
         assert_eq!(clock.tick(&seen(1, 1011), panics_if_called), Sample::Now);
+    }
+
+    #[test]
+    fn php_takes_its_samples_unless_it_does_not_react() {
+        let mut clock = PlaceClock::default();
+        let mut tick = |request, is_pending, micros: Option<u64>, runnable: Option<bool>| {
+            let time = || {
+                Some(Duration::from_micros(
+                    micros.expect("the time is not needed"),
+                ))
+            };
+            let runnable = || runnable.expect("the state of the process is not needed");
+            clock.interrupted(request, is_pending, time, runnable)
+        };
+        let (taken, pending) = (false, true);
+        assert_eq!(tick(1, taken, None, None), Sample::Later);
+        assert_eq!(tick(1, taken, None, None), Sample::Later);
+        assert_eq!(tick(2, pending, None, None), Sample::Later, "a new request");
+        assert_eq!(tick(2, pending, None, None), Sample::Later);
+        assert_eq!(tick(2, pending, None, None), Sample::Later);
+        assert_eq!(tick(2, pending, Some(500), None), Sample::Later);
+        assert_eq!(
+            tick(2, pending, Some(1500), None),
+            Sample::Now,
+            "it computes in C"
+        );
+        assert_eq!(tick(2, pending, Some(2500), None), Sample::Now);
+        assert_eq!(
+            tick(2, pending, Some(2520), Some(false)),
+            Sample::Now,
+            "where it waits"
+        );
+        assert_eq!(tick(2, pending, Some(2540), None), Sample::Same);
+        assert_eq!(tick(2, taken, None, None), Sample::Later);
+        assert_eq!(tick(2, pending, None, None), Sample::Later);
+        assert_eq!(tick(2, pending, None, None), Sample::Later);
+        assert_eq!(tick(2, pending, Some(2600), None), Sample::Later);
+        assert_eq!(
+            tick(2, pending, Some(2600), Some(true)),
+            Sample::Later,
+            "it has no processor"
+        );
+        assert_eq!(tick(2, pending, Some(2600), None), Sample::Later);
     }
 
     #[test]

@@ -184,9 +184,16 @@ fn line_of(source: &str, text: &str) -> usize {
     at.expect("the text is there") + 1
 }
 
-/// Checks that apply to every mode.
+/// Checks that apply to every mode, at a rate at which another thread takes the samples, and at one at which PHP's own
+/// does.
 fn check(server: &Server, pool: &str, file: &str, source: &str) {
-    let query = &*format!("seconds=1&hz=200&pool={pool}");
+    for hz in [200, 1000] {
+        check_at(hz, server, pool, file, source);
+    }
+}
+
+fn check_at(hz: u32, server: &Server, pool: &str, file: &str, source: &str) {
+    let query = &*format!("seconds=1&hz={hz}&pool={pool}");
     let spins = stacks(server, query, &["/?spins=1"]);
     let line = line_of(source, "for ($i = 0; $i < 100_000");
     // Between two instructions of a loop, the engine reports the location at the jump to its start.

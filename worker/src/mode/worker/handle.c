@@ -39,6 +39,7 @@
 #include "process/log.h"
 #include "process/signals.h"
 #include "process/worker.h"
+#include "profile/profiler.h"
 #include "request/accept.h"
 #include "request/cpu_limit.h"
 #include "request/exit.h"
@@ -67,6 +68,7 @@ static void complete(struct howdah_request *request, enum howdah_ending ending, 
 	request->exit_status = (uint32_t)EG(exit_status);
 	request->fatal = ending == HOWDAH_ENDING_FATAL;
 	request->memory_peak = zend_memory_peak_usage(true);
+	howdah_profiler_request_ends();
 	if (request->origin == HOWDAH_ORIGIN_CLIENT) {
 		howdah_request_end(request);
 	}
