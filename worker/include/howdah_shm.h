@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 14u
+#define HOWDAH_SHM_VERSION 15u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u

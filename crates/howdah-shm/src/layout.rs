@@ -8,7 +8,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. The worker refuses a segment of another version.
-pub const VERSION: u32 = 14;
+pub const VERSION: u32 = 15;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
