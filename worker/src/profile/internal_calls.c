@@ -12,12 +12,12 @@
 #include "php/compat.h"
 
 static void (*call_ended)(void);
-static int slot = -1;
-static bool is_watching;
+static unsigned slot;
+static bool has_slot, is_watching;
 
 static ZEND_FUNCTION(watched_call)
 {
-	zif_handler original = (zif_handler)EX(func)->internal_function.reserved[(unsigned)slot];
+	zif_handler original = (zif_handler)EX(func)->internal_function.reserved[slot];
 	original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 	if (UNEXPECTED(zend_atomic_bool_load_ex(&EG(vm_interrupt))) && call_ended) {
 		call_ended();
@@ -26,7 +26,7 @@ static ZEND_FUNCTION(watched_call)
 
 static void watch(zend_internal_function *function)
 {
-	void **original = &function->reserved[(unsigned)slot];
+	void **original = &function->reserved[slot];
 	if (!is_watching) {
 		if (function->handler == ZEND_FN(watched_call)) {
 			function->handler = (zif_handler)*original;
@@ -52,7 +52,7 @@ static void watch_all(HashTable *functions)
 void howdah_internal_calls_watch(bool watches)
 {
 	zend_class_entry *class;
-	if (slot < 0 || watches == is_watching) {
+	if (!has_slot || watches == is_watching) {
 		return;
 	}
 	is_watching = watches;
@@ -68,9 +68,9 @@ void howdah_internal_calls_watch(bool watches)
 
 void howdah_internal_calls_startup(void)
 {
-	if (!howdah_compat_interrupts_calls()) {
-		slot = zend_get_resource_handle("howdah"); /* -1: extensions have taken all */
-	}
+	int found = howdah_compat_interrupts_calls() ? -1 : zend_get_resource_handle("howdah");
+	has_slot = found >= 0; /* extensions may have taken all */
+	slot = has_slot ? (unsigned)found : 0;
 }
 
 bool howdah_internal_calls_init(void (*ended)(void))
@@ -79,5 +79,5 @@ bool howdah_internal_calls_init(void (*ended)(void))
 	if (howdah_compat_interrupts_calls()) {
 		return true;
 	}
-	return slot >= 0 && zend_ini_long("opcache.jit_buffer_size", sizeof("opcache.jit_buffer_size") - 1, 0) == 0;
+	return has_slot && zend_ini_long("opcache.jit_buffer_size", sizeof("opcache.jit_buffer_size") - 1, 0) == 0;
 }
