@@ -138,8 +138,8 @@ struct howdah_worker {
 	 */
 	_Atomic uint32_t interrupt_at; /* EG(vm_interrupt), a byte */
 	_Atomic uint32_t frame_at;     /* EG(current_execute_data); 0: it is in another page */
-	/* front */
-	_Atomic uint64_t tick_frame; /* only compared; HOWDAH_FRAME_UNKNOWN if `frame_at` is 0 */
+	/* By the front; only compared. HOWDAH_FRAME_UNKNOWN: `frame_at` is 0; by the worker: its samples have been taken. */
+	_Atomic uint64_t tick_frame;
 };
 static_assert(sizeof(struct howdah_worker) == 256, "layout");
 

@@ -45,14 +45,16 @@ static bool interrupt(const struct front *front, struct howdah_worker *worker)
 	}
 	unsigned char *globals = front->base + front->header->profiles_offset + HOWDAH_PROFILE_GLOBALS_OFFSET;
 	_Atomic uint8_t *flag = (_Atomic uint8_t *)(globals + flag_at - 1);
-	bool has_reacted = atomic_load(flag) == 0;
+	if (atomic_load(flag) != 0) {
+		return false;
+	}
 	uint64_t frame = HOWDAH_FRAME_UNKNOWN;
 	if (frame_at != 0) {
 		memcpy(&frame, globals + frame_at - 1, sizeof(frame));
 	}
 	atomic_store(&worker->tick_frame, frame);
 	atomic_store(flag, 1);
-	return has_reacted;
+	return true;
 }
 
 /* Requests a sample at each tick with a request. */

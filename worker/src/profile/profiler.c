@@ -413,6 +413,8 @@ static void tick(void)
 	struct weight weight = {.samples = has_run ? 1 : ticks.ran, .wall_ns = ticks.ran * period_ns};
 	add(&area->late, ticks.ran - weight.samples);
 	take_sample(weight);
+	/* PHP has a frame for the samples that were due, not for those that follow. */
+	atomic_store_explicit(&words->tick_frame, HOWDAH_FRAME_UNKNOWN, memory_order_relaxed);
 	atomic_flag_clear_explicit(&busy, memory_order_release);
 	atomic_store_explicit(&words->sampler_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID), memory_order_relaxed);
 }
@@ -435,9 +437,8 @@ static bool has_begun(const zend_execute_data *frame)
 }
 
 /* The frame that ran when the sample was due, or if it has returned since then, what runs instead. */
-static const zend_execute_data *find_frame(void)
+static const zend_execute_data *find_frame(uint64_t wanted)
 {
-	uint64_t wanted = atomic_load_explicit(&words->tick_frame, memory_order_relaxed);
 	const zend_execute_data *innermost = EG(current_execute_data), *frame = innermost;
 	if (wanted == 0) {
 		return NULL; /* PHP was not running */
@@ -451,7 +452,7 @@ static const zend_execute_data *find_frame(void)
 	return innermost && !has_begun(innermost) ? innermost->prev_execute_data : innermost;
 }
 
-static void count_here(struct weight weight)
+static void count_here(uint64_t frame, struct weight weight)
 {
 	uint64_t request_id = atomic_load_explicit(&words->request_id, memory_order_relaxed);
 	uint32_t parent;
@@ -462,7 +463,7 @@ static void count_here(struct weight weight)
 	}
 	uint32_t route = howdah_profile_route(&own_trace, SG(server_context), request_id);
 	howdah_profile_stack_request(request_id);
-	if (!howdah_profile_stack_read(&own_trace, find_frame(), &stack)) {
+	if (!howdah_profile_stack_read(&own_trace, find_frame(frame), &stack)) {
 		add(&area->unreadable, weight.samples);
 		return;
 	}
@@ -473,6 +474,21 @@ static void count_here(struct weight weight)
 	count(last.node, weight);
 }
 
+/*
+ * Counts the samples that became due in the meantime. The kernel often takes the processor from this thread just here,
+ * where it reads its clock and so notices that its time slice is over. PHP is where it was.
+ */
+static void count_meanwhile(void)
+{
+	while (howdah_ticks_due()) {
+		struct howdah_ticks ticks = howdah_ticks_take();
+		add(&area->due, ticks.idle + ticks.ran + ticks.same);
+		add(&area->idle, ticks.idle);
+		count_same(ticks.ran + ticks.same);
+	}
+	atomic_store_explicit(&words->tick_frame, HOWDAH_FRAME_UNKNOWN, memory_order_relaxed);
+}
+
 /* Takes the samples that are due, unless the other thread is about to. */
 static void take_here(void)
 {
@@ -481,8 +497,11 @@ static void take_here(void)
 		return;
 	}
 	if (number && howdah_ticks_due()) {
+		/* First: the front replaces it from now on. */
+		uint64_t frame = atomic_load_explicit(&words->tick_frame, memory_order_relaxed);
 		struct howdah_ticks ticks = settle();
-		count_here((struct weight){.samples = ticks.ran, .wall_ns = ticks.ran * period_ns});
+		count_here(frame, (struct weight){.samples = ticks.ran, .wall_ns = ticks.ran * period_ns});
+		count_meanwhile();
 	}
 	atomic_flag_clear_explicit(&busy, memory_order_release);
 }
