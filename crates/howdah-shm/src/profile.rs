@@ -135,7 +135,7 @@ impl ProfiledPlace<'_> {
     }
 }
 
-/// The offset of `size` bytes in the page of globals, which a worker stores plus one; `None`: there are none.
+/// Decodes an offset in the page of globals, which a worker stores plus one. `None`: 0, or `size` bytes do not fit.
 fn globals_offset(word: &AtomicU32, size: usize) -> Option<u64> {
     let at = word.load(Ordering::Acquire).checked_sub(1)? as usize;
     (at <= PROFILE_GLOBALS_SIZE - size).then_some(at as u64)

@@ -14,8 +14,7 @@
  * was due is compared with the stack then: a call that was made since is not counted. A function that has returned
  * since, without a loop or a call, counts for its caller. The other thread is woken only where PHP does not react.
  *
- * Rules: what is counted is written by who holds `busy`; neither thread waits for it. PHP's thread does not allocate,
- * and reads through the trace as the other one does.
+ * Rules: what is counted is written by who holds `busy`; neither thread waits for it. PHP's thread does not allocate.
  */
 #include "profile/profiler.h"
 
@@ -388,15 +387,22 @@ static void take_sample(struct weight weight)
 	}
 }
 
-/* Samples that were due since the last one, and their results. Written by the holder of `busy`. */
-static struct howdah_ticks settle(void)
+/* The samples that were due since the last one, with those counted that need no new sample. */
+static struct howdah_ticks take_ticks(void)
 {
 	struct howdah_ticks ticks = howdah_ticks_take();
-	uint64_t cpu = clock_ns(php_clock);
-	has_run = cpu != last_cpu_ns;
 	add(&area->due, ticks.idle + ticks.ran + ticks.same);
 	add(&area->idle, ticks.idle);
 	count_same(ticks.same);
+	return ticks;
+}
+
+/* Samples that were due since the last one, and their results. Written by the holder of `busy`. */
+static struct howdah_ticks settle(void)
+{
+	struct howdah_ticks ticks = take_ticks();
+	uint64_t cpu = clock_ns(php_clock);
+	has_run = cpu != last_cpu_ns;
 	settle_question();
 	unseen_cpu_ns += cpu - last_cpu_ns;
 	last_cpu_ns = cpu;
@@ -481,10 +487,7 @@ static void count_here(uint64_t frame, struct weight weight)
 static void count_meanwhile(void)
 {
 	while (howdah_ticks_due()) {
-		struct howdah_ticks ticks = howdah_ticks_take();
-		add(&area->due, ticks.idle + ticks.ran + ticks.same);
-		add(&area->idle, ticks.idle);
-		count_same(ticks.ran + ticks.same);
+		count_same(take_ticks().ran);
 	}
 	atomic_store_explicit(&words->tick_frame, HOWDAH_FRAME_UNKNOWN, memory_order_relaxed);
 }

@@ -1,13 +1,12 @@
 /*
  * Profiles: the front sets `profile` of struct howdah_worker. Until the time that the front has set is over, where PHP is
  * is counted by the thread of sampler.h, each time that the front wakes it, or by PHP's own thread where the front
- * interrupts it. PHP gets no signal, and nothing runs while there is no profile.
+ * interrupts it. PHP gets no signal. Without a profile nothing runs.
  */
 #ifndef HOWDAH_PROFILER_H
 #define HOWDAH_PROFILER_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdint.h>
 
 #include "process/pool.h"

@@ -71,16 +71,12 @@ impl PlaceClock {
         if self.pending < PENDING_TICKS {
             return Sample::Later;
         }
-        let seen = Observation {
-            request,
-            time: time(),
-            samples_each: false,
-        };
+        let time = time();
         if self.pending == PENDING_TICKS {
-            self.time = seen.time.unwrap_or_default();
+            self.time = time.unwrap_or_default();
             return Sample::Later;
         }
-        let sample = if self.has_run(&seen) {
+        let sample = if self.has_run(request, time) {
             (self.is_waiting, self.is_late) = (false, false);
             Sample::Now
         } else if self.is_waiting {
@@ -96,7 +92,8 @@ impl PlaceClock {
         sample
     }
 
-    /// For a process whose sampling thread takes the samples. `is_runnable`: whether the process runs or waits for a processor; this costs a read of `/proc`.
+    /// For a process whose sampling thread takes the samples. `is_runnable`: whether the process runs or waits for a
+    /// processor; this costs a read of `/proc`.
     pub(super) fn tick(
         &mut self,
         seen: &Observation,
@@ -106,7 +103,7 @@ impl PlaceClock {
             *self = Self::default();
             return Sample::Idle;
         }
-        let ran = self.has_run(seen);
+        let ran = self.has_run(seen.request, seen.time);
         let sample = if ran {
             self.is_waiting = false;
             Sample::Now
@@ -129,16 +126,15 @@ impl PlaceClock {
         sample
     }
 
-    fn has_run(&mut self, seen: &Observation) -> bool {
+    fn has_run(&mut self, request: u64, time: Option<Duration>) -> bool {
         let rest = if self.is_woken {
             SAMPLER_REST
         } else {
             Duration::ZERO
         };
-        let ran =
-            seen.request != self.request || seen.time.is_none_or(|time| time > self.time + rest);
-        self.request = seen.request;
-        self.time = seen.time.unwrap_or_default();
+        let ran = request != self.request || time.is_none_or(|time| time > self.time + rest);
+        self.request = request;
+        self.time = time.unwrap_or_default();
         ran
     }
 
