@@ -42,6 +42,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -734,6 +735,18 @@ static void obey(char *line)
 	}
 }
 
+/* The line of the specification that is obeyed, for a test that hangs. */
+static char current[200];
+
+static void hang(int signal)
+{
+	static const char before[] = "the test hangs at: ";
+	(void)signal;
+	(void)!write(STDERR_FILENO, before, sizeof before - 1);
+	(void)!write(STDERR_FILENO, current, strlen(current));
+	_exit(1);
+}
+
 int main(int argc, char **argv)
 {
 	char *line = NULL;
@@ -745,11 +758,15 @@ int main(int argc, char **argv)
 	}
 	howdah_php = argv[1];
 	spool = argv[2];
+	/* What a test that hangs has printed is shown. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	signal(SIGALRM, hang);
 	alarm(TIME_LIMIT_S);
 	many_init(await_something);
 	while ((length = getline(&line, &capacity, stdin)) > 0) {
 		line[strcspn(line, "\n")] = '\0';
 		if (*line) {
+			snprintf(current, sizeof current, "%s\n", line);
 			obey(line);
 		}
 	}
