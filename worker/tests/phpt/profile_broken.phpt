@@ -7,14 +7,14 @@ extension={PROBE}
 function broken(): void
 {
     foreach ([-1, -8, -16, -80, -81, 1, 8, PHP_INT_MAX, PHP_INT_MIN, 0x7ffffffff000, 0x7fffffffffff] as $address) {
-        howdah_probe_caller($address, 4_000);
+        howdah_probe_caller($address, 2_000);
     }
 }
 
 function spin(): int
 {
     $sum = 1;
-    for ($end = hrtime(true) + 1_500_000_000; hrtime(true) < $end;) {
+    for ($end = hrtime(true) + 3_000_000_000; hrtime(true) < $end;) {
         for ($i = 0; $i < 10_000; $i++) {
             $sum = ($sum * 31 + $i) % 1_000_003;
         }
