@@ -121,8 +121,9 @@ void howdah_interrupt_page_share(bool shares)
 void howdah_interrupt_page_init(const struct howdah_queue *queue)
 {
 	words = howdah_queue_worker(queue);
-	/* A predecessor in the place may have had a page. */
+	/* A predecessor in the place may have had a page, and a frame. */
 	atomic_store(&words->interrupt_at, 0);
+	atomic_store(&words->tick_frame, HOWDAH_FRAME_UNKNOWN);
 	if (sysconf(_SC_PAGESIZE) != (long)SIZE ||
 		pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0) {
 		return;
