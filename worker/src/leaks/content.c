@@ -1,8 +1,7 @@
 /*
- * Fingerprints of values, and how much of a request's input they contain.
+ * Fingerprints of values.
  *
- * Rules: a time close to now counts as any other time, since it naturally differs between requests; secrets of a client
- * are stored only as hashes.
+ * Rules: a time close to now counts as any other time, since it naturally differs between requests.
  */
 #include "look.h"
 
@@ -16,10 +15,6 @@
 #include <zend_closures.h>
 
 #define DAY 86400.0
-/* Dates that a request creates, such as the end of an entry of a cache. */
-#define DATE_NEAR (366 * DAY)
-#define DEPTH_MAX 8
-#define BUDGET 4000
 
 bool howdah_leak_is_container(const zval *value)
 {
@@ -93,6 +88,57 @@ static uint64_t of_array(const HashTable *array)
 	}
 	ZEND_HASH_FOREACH_END();
 	return fingerprint;
+}
+
+#define SCALARS_OF_BLOCK 8u
+/* Of literals, which are in most cases never changed. */
+#define LITERAL_MAX 256u
+
+static uint64_t block_key(uint64_t array, uint64_t block)
+{
+	return howdah_leak_mix(howdah_leak_mix('E', array), block);
+}
+
+static uint16_t short_hash(const zend_string *key, zend_ulong index, const zval *value)
+{
+	uint64_t hash = howdah_leak_mix(key ? ZSTR_H(key) : index, of_scalar(value)) >> 48;
+	return (uint16_t)(hash ? hash : 1);
+}
+
+void howdah_leak_note_elements(struct howdah_leak_map *map, uint64_t key, const HashTable *array)
+{
+	if ((GC_FLAGS(array) & GC_IMMUTABLE) && zend_hash_num_elements(array) > LITERAL_MAX) {
+		return;
+	}
+	struct howdah_leak_slot block = {0};
+	uint64_t number = 0;
+	zend_ulong index;
+	zend_string *name;
+	zval *element;
+	ZEND_HASH_FOREACH_KEY_VAL((HashTable *)array, index, name, element)
+	{
+		ZVAL_DEINDIRECT(element);
+		ZVAL_DEREF(element);
+		uint64_t hash = howdah_leak_is_container(element) ? 0 : short_hash(name, index, element);
+		uint64_t place = number % SCALARS_OF_BLOCK;
+		*(place < 4 ? &block.fingerprint : &block.count) |= hash << (place % 4 * 16);
+		number++;
+		if (number % SCALARS_OF_BLOCK == 0 || number == zend_hash_num_elements(array)) {
+			block.key = block_key(key, (number - 1) / SCALARS_OF_BLOCK);
+			howdah_leak_map_add(map, block);
+			block = (struct howdah_leak_slot){0};
+		}
+	}
+	ZEND_HASH_FOREACH_END();
+}
+
+bool howdah_leak_had_element(const struct howdah_leak_map *before, uint64_t array, uint64_t number,
+	const zend_string *key, zend_ulong index, const zval *value)
+{
+	const struct howdah_leak_slot *block = howdah_leak_map_find(before, block_key(array, number / SCALARS_OF_BLOCK));
+	uint64_t place = number % SCALARS_OF_BLOCK;
+	uint16_t hash = short_hash(key, index, value);
+	return block && (uint16_t)((place < 4 ? block->fingerprint : block->count) >> (place % 4 * 16)) == hash;
 }
 
 uint64_t howdah_leak_fingerprint(const zval *value)
@@ -242,178 +288,9 @@ void howdah_leak_date_text(const zend_object *object, char *text, size_t size)
 	snprintf(text + used, size - used, "%s%s", *zone ? ", " : "", zone);
 }
 
-/* An interval of whole days. Others are often the time since something happened. */
-static uint64_t of_whole_days(const zend_object *object)
+uint64_t howdah_leak_days_fingerprint(const zend_object *object)
 {
 	const timelib_rel_time *interval = interval_of(object);
 	bool is_whole = interval && !interval->h && !interval->i && !interval->s && !interval->us;
 	return is_whole ? of_interval(interval) : 0;
-}
-
-/* --- fingerprints of whole values --------------------------------------------------------------------- */
-
-struct scan {
-	const struct howdah_leak_map *before;
-	const struct howdah_leak_input *input;
-	uint64_t held;
-	bool names; /* of elements and undeclared properties are searched, too */
-	int budget;
-};
-
-static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint64_t skip);
-
-static void find_input(struct scan *scan, const zval *value)
-{
-	if (!scan->held || scan->held == scan->input->host) {
-		uint64_t found = howdah_leak_input_find(scan->input, value);
-		scan->held = found ? found : scan->held;
-	}
-}
-
-static void find_in_name(struct scan *scan, zend_string *name)
-{
-	zval text;
-	if (scan->names && name) {
-		ZVAL_STR(&text, name);
-		find_input(scan, &text);
-	}
-}
-
-/* The code of a closure, and the values that it captures. */
-static uint64_t scan_closure(struct scan *scan, zend_object *object, int depth)
-{
-	const zend_function *function = zend_get_closure_method_def(object);
-	const zval *bound = zend_get_closure_this_ptr(&(zval){.value.obj = object, .u1.type_info = IS_OBJECT_EX});
-	uint64_t content = 1;
-	if (bound && Z_TYPE_P(bound) == IS_OBJECT) {
-		content = howdah_leak_mix(content, scan_value(scan, bound, depth + 1, 0));
-	}
-	if (function->type != ZEND_USER_FUNCTION) {
-		return content;
-	}
-	content = howdah_leak_mix(content, (uint64_t)(uintptr_t)function->op_array.opcodes);
-	HashTable *variables = ZEND_MAP_PTR_GET(function->op_array.static_variables_ptr);
-	zval *variable;
-	if (variables) {
-		ZEND_HASH_FOREACH_VAL(variables, variable)
-		{
-			if (Z_TYPE_P(variable) != IS_CONSTANT_AST) {
-				content = howdah_leak_mix(content, scan_value(scan, variable, depth + 1, 0));
-			}
-		}
-		ZEND_HASH_FOREACH_END();
-	}
-	return content;
-}
-
-/* A constraint validator of Symfony keeps its last context. It is created when a request first needs it, and stays. */
-static bool is_last_validation(const zend_property_info *property)
-{
-	static const char mangled[] = "\0*\0context";
-	return property &&
-		   zend_string_equals_literal(property->ce->name, "Symfony\\Component\\Validator\\ConstraintValidator") &&
-		   zend_string_equals_cstr(property->name, mangled, sizeof(mangled) - 1);
-}
-
-/*
- * What an object of an extension holds: elements of an ArrayIterator, variables of a suspended generator or Fiber. Only
- * searched for input: two objects with equal content may list it differently.
- */
-static void scan_inner(struct scan *scan, zend_object *object, int depth)
-{
-	if (!object->handlers->get_gc || object->handlers->get_gc == zend_std_get_gc) {
-		return;
-	}
-	zval *table;
-	int count;
-	object->handlers->get_gc(object, &table, &count);
-	if (count <= 0) {
-		return;
-	}
-	/* The engine's buffer is used again below. */
-	zval *values = howdah_leak_allocate(NULL, (size_t)count * sizeof(*values));
-	memcpy(values, table, (size_t)count * sizeof(*values));
-	for (int i = 0; i < count; i++) {
-		if (Z_TYPE(values[i]) != IS_UNDEF) {
-			(void)scan_value(scan, &values[i], depth + 1, 0);
-		}
-	}
-	free(values);
-}
-
-static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint64_t skip)
-{
-	ZVAL_DEREF(value);
-	if (scan->budget-- <= 0 || depth > DEPTH_MAX) {
-		return 1;
-	}
-	if (Z_TYPE_P(value) == IS_ARRAY) {
-		uint64_t content = howdah_leak_mix('A', zend_hash_num_elements(Z_ARRVAL_P(value)));
-		/* Its keys are in the code. */
-		bool is_literal = (GC_FLAGS(Z_ARRVAL_P(value)) & GC_IMMUTABLE) || GC_REFCOUNT(Z_ARRVAL_P(value)) > 1;
-		zend_string *key;
-		zend_ulong index;
-		zval *element;
-		ZEND_HASH_FOREACH_KEY_VAL(Z_ARRVAL_P(value), index, key, element)
-		{
-			if (skip) {
-				skip--;
-				continue;
-			}
-			ZVAL_DEINDIRECT(element);
-			if (!is_literal) {
-				find_in_name(scan, key);
-			}
-			content = howdah_leak_mix(content, key ? zend_string_hash_val(key) : index);
-			content = howdah_leak_mix(content, scan_value(scan, element, depth + 1, 0));
-		}
-		ZEND_HASH_FOREACH_END();
-		return content;
-	}
-	if (Z_TYPE_P(value) != IS_OBJECT) {
-		find_input(scan, value);
-		return of_scalar(value);
-	}
-	zend_object *object = Z_OBJ_P(value);
-	uint64_t key = howdah_leak_object_key(object);
-	if (depth > 0 && howdah_leak_map_find(scan->before, key)) {
-		return key; /* as old as the application */
-	}
-	uint64_t content = howdah_leak_mix('O', zend_string_hash_val(object->ce->name));
-	content = howdah_leak_mix(content, howdah_leak_date_fingerprint(object, DATE_NEAR));
-	content = howdah_leak_mix(content, of_whole_days(object));
-	if (object->ce->ce_flags & ZEND_ACC_ENUM) {
-		return key;
-	}
-	if (object->ce == zend_ce_closure) {
-		return howdah_leak_mix(content, scan_closure(scan, object, depth));
-	}
-	for (int i = 0; i < object->ce->default_properties_count; i++) {
-		if (!is_last_validation(object->ce->properties_info_table[i])) {
-			content = howdah_leak_mix(content, scan_value(scan, &object->properties_table[i], depth + 1, 0));
-		}
-	}
-	if (object->properties) {
-		zend_string *name;
-		zval *property;
-		ZEND_HASH_FOREACH_STR_KEY_VAL(object->properties, name, property)
-		{
-			if (Z_TYPE_P(property) != IS_INDIRECT) {
-				find_in_name(scan, name);
-				content = howdah_leak_mix(content, scan_value(scan, property, depth + 1, 0));
-			}
-		}
-		ZEND_HASH_FOREACH_END();
-	}
-	scan_inner(scan, object, depth);
-	return content;
-}
-
-uint64_t howdah_leak_content(const zval *value, const struct howdah_leak_map *before,
-	const struct howdah_leak_input *input, uint64_t skip, bool names, uint64_t *held)
-{
-	struct scan scan = {.before = before, .input = input, .names = names, .budget = BUDGET};
-	uint64_t content = scan_value(&scan, value, 0, skip);
-	*held = scan.held;
-	return content;
 }

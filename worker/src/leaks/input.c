@@ -12,6 +12,8 @@
 /* Values of a client that are shorter are too likely to be in any application. */
 #define INPUT_SIZE_MIN 4u
 #define INPUT_NUMBER_MIN 1000
+/* Of a session: larger numbers are times, and other code may read the same clock. */
+#define TIMES_MIN 1000000000
 #define WORD_SIZE_MIN 2u
 /* Secrets are also found inside other texts, unless they are shorter. */
 #define SECRET_SIZE_MIN 8u
@@ -54,7 +56,7 @@ static void add_secret(struct howdah_leak_input *input, const char *text, size_t
 /* Adds texts and numbers. Names of members are not values, and texts with escapes are not decoded. */
 static void add_json(struct howdah_leak_input *input, const char *at, const char *end)
 {
-	while (at < end) {
+	while (at < end && input->value_count < LENGTH(input->values) / 2) { /* the rest is for cookies and headers */
 		const char *start = at;
 		if (*at == '"') {
 			bool escaped = false;
@@ -119,6 +121,24 @@ static void add_input(struct howdah_leak_input *input, const zval *value, int de
 	add_value(input, Z_STRVAL_P(value), Z_STRLEN_P(value));
 	if (howdah_leak_looks_secret(Z_STRVAL_P(value), Z_STRLEN_P(value))) {
 		add_secret(input, Z_STRVAL_P(value), Z_STRLEN_P(value));
+	}
+}
+
+void howdah_leak_input_add_session(struct howdah_leak_input *input, const zval *value, int depth)
+{
+	ZVAL_DEREF(value);
+	if (Z_TYPE_P(value) == IS_ARRAY && depth < 4) {
+		zval *element;
+		ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(value), element)
+		{
+			howdah_leak_input_add_session(input, element, depth + 1);
+		}
+		ZEND_HASH_FOREACH_END();
+	} else if (Z_TYPE_P(value) == IS_STRING) {
+		add_value(input, Z_STRVAL_P(value), Z_STRLEN_P(value));
+	} else if (Z_TYPE_P(value) == IS_LONG && Z_LVAL_P(value) >= INPUT_NUMBER_MIN && Z_LVAL_P(value) < TIMES_MIN) {
+		char number[24];
+		add_value(input, number, (size_t)snprintf(number, sizeof(number), ZEND_LONG_FMT, Z_LVAL_P(value)));
 	}
 }
 

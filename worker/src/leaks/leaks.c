@@ -60,6 +60,13 @@ void howdah_leaks_begin(void)
 	}
 }
 
+void howdah_leaks_session_ends(const zval *variables)
+{
+	if (has_before) {
+		howdah_leak_input_add_session(&input, variables, 0);
+	}
+}
+
 void howdah_leaks_request_ended(uint64_t request_id, const char *method, const char *uri)
 {
 	ended = true;

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "php/compat.h"
+
 /* Whether this worker checks for leaks. */
 extern bool howdah_leaks_on;
 
@@ -32,6 +34,9 @@ void howdah_leaks_start(uint32_t sample, bool in_header, const char *allow, size
 
 /* A client's request begins: sends the client a header with the number of leaks that this worker has found. */
 void howdah_leaks_begin(void);
+
+/* The session of a client's request is about to end. */
+void howdah_leaks_session_ends(const zval *variables);
 
 /* A client's request has ended and its state was restored; the worker script has not continued yet. */
 void howdah_leaks_request_ended(uint64_t request_id, const char *method, const char *uri);

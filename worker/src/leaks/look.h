@@ -205,6 +205,18 @@ void howdah_leak_visit_number(struct howdah_leak_look *look, const struct howdah
 
 uint64_t howdah_leak_object_key(const zend_object *object);
 
+/* The key of an array or object in an array, by the key of the array's slot. */
+static inline uint64_t howdah_leak_element_key(uint64_t array, const zend_string *key, zend_ulong index)
+{
+	return howdah_leak_mix(array, key ? ZSTR_H(key) : index + 1);
+}
+
+/* The key of a value that an object of an extension holds. */
+static inline uint64_t howdah_leak_inner_key(uint64_t object, size_t index)
+{
+	return howdah_leak_mix(object, 'I' + ((uint64_t)index << 8));
+}
+
 /* --- extensions.c ------------------------------------------------------------------------------------- */
 
 /* Arguments of getters that take no number. */
@@ -295,7 +307,7 @@ struct howdah_leak_input {
 	uint64_t exact; /* method, host, URI, cookies, credentials, body, language and browser */
 	uint64_t shape; /* hash of method and path without numbers */
 	uint64_t body;  /* hash; 0: none, or not in the slot */
-	uint64_t values[128];
+	uint64_t values[256];
 	size_t value_count;
 	uint64_t host;      /* its hash: all requests may have the same */
 	uint64_t words[32]; /* too short to be found alone: languages, countries, currencies */
@@ -311,6 +323,8 @@ struct howdah_leak_input {
 
 /* The request begins: notes values of its body, which is gone when it ends. */
 void howdah_leak_input_begin(struct howdah_leak_input *input, const char *body, size_t size);
+/* The session is about to end: adds its values, which identify its user. The variables have depth 0. */
+void howdah_leak_input_add_session(struct howdah_leak_input *input, const zval *value, int depth);
 /* The request has ended: adds what its superglobals contain. */
 void howdah_leak_input_collect(struct howdah_leak_input *input, const char *method, const char *uri);
 bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value);
@@ -335,16 +349,45 @@ bool howdah_leak_is_container(const zval *value);
 uint64_t howdah_leak_date_fingerprint(const zend_object *object, double near);
 /* The same of an interval or a period, which only code can change in place; 0: it is neither. */
 uint64_t howdah_leak_interval_fingerprint(const zend_object *object);
+/* The same of an interval of whole days; 0: it is none. Others are often the time since something happened. */
+uint64_t howdah_leak_days_fingerprint(const zend_object *object);
 /* Writes the date, time zone, interval or period as text. */
 void howdah_leak_date_text(const zend_object *object, char *text, size_t size);
 
+/* Notes short hashes of the scalars of an array in further slots, by which a later look tells which ones are new. */
+void howdah_leak_note_elements(struct howdah_leak_map *map, uint64_t key, const HashTable *array);
+/* Whether the array had this scalar as its element of this number. */
+bool howdah_leak_had_element(const struct howdah_leak_map *before, uint64_t array, uint64_t number,
+	const zend_string *key, zend_ulong index, const zval *value);
+
+/* --- search.c ---------------------------------------------------------------------------------------- */
+
+#define HOWDAH_LEAK_STEPS_MAX 10u
+
+/* A slot between a change and a value of the client. */
+struct howdah_leak_step {
+	struct howdah_leak_slot slot;
+	struct howdah_leak_edge_of from; /* `parent` is not known */
+	uint64_t container;              /* key of the node that has the slot */
+	const zval *value;               /* only valid during the search, unless it is a property's */
+	bool is_array;
+};
+
+/* A value of the client in a changed slot, and the way to it: the changed slot is the first step. */
+struct howdah_leak_held {
+	uint64_t value; /* its hash; 0: none */
+	struct howdah_leak_step steps[HOWDAH_LEAK_STEPS_MAX];
+	size_t count;
+};
+
 /*
- * Returns the fingerprint of a value with all values below it, where objects of the last look count by identity.
- * `*held`: a value of the input that it contains, 0: none. Elements of the array itself are checked from `skip` on.
- * `names`: keys and names of undeclared properties are searched, too.
+ * Returns the fingerprint of a changed value with all values below it, where objects of the last look count by identity.
+ * `held`: a value of the input that the change contains. `suspected`: scalars that were there may have such a value.
  */
-uint64_t howdah_leak_content(const zval *value, const struct howdah_leak_map *before,
-	const struct howdah_leak_input *input, uint64_t skip, bool names, uint64_t *held);
+uint64_t howdah_leak_search_change(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
+	bool suspected, struct howdah_leak_held *held);
+/* Returns the hash of a value of the client in the name of a new global variable or undeclared property; 0: none. */
+uint64_t howdah_leak_find_name(const struct howdah_leak_look *look, const struct howdah_leak_change *change);
 
 /* --- path.c, render.c -------------------------------------------------------------------------------- */
 
@@ -384,7 +427,7 @@ bool howdah_leak_is_secret(const char *name, size_t size);
 /* Whether a text may be a token or an address. */
 bool howdah_leak_looks_secret(const char *text, size_t size);
 
-/* --- rules.c, report.c ------------------------------------------------------------------------------- */
+/* --- rules.c, suspicion.c, report.c ------------------------------------------------------------------------------- */
 
 struct howdah_leak_request {
 	uint64_t id;
@@ -401,12 +444,39 @@ struct howdah_leak_finding {
 	struct howdah_leak_request request;
 };
 
+/* A value of a client in a slot, which may be in use by the request. */
+struct howdah_leak_suspicion {
+	uint64_t held; /* its hash */
+	struct {
+		uint64_t key, fingerprint;
+		bool is_array;
+	} steps[HOWDAH_LEAK_STEPS_MAX]; /* from the slot to the innermost one with the value */
+	size_t step_count;
+	struct howdah_leak_finding finding;
+};
+
+/* Returns the suspicion with its finding; `suspicion` is reused unless it is NULL. */
+struct howdah_leak_suspicion *howdah_leak_suspect(struct howdah_leak_suspicion *suspicion,
+	const struct howdah_leak_look *look, const struct howdah_leak_change *change,
+	const struct howdah_leak_request *request, const struct howdah_leak_held *held);
+/*
+ * Whether the value is where it was: the last step is unchanged, and each object on the way to it is still reached. An
+ * array on the way may have got other elements.
+ */
+bool howdah_leak_is_still_held(const struct howdah_leak_look *look, const struct howdah_leak_suspicion *suspicion);
+
+/* Fills the finding, but for why it is one. */
+void howdah_leak_describe(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
+	const struct howdah_leak_request *request, struct howdah_leak_finding *finding);
+
 /* Judges the changes of one request. */
 void howdah_leak_judge(const struct howdah_leak_look *look, const struct howdah_leak_request *request,
 	const struct howdah_leak_input *input);
 
 /* Sets the allowed patterns, with a NUL after each. */
 void howdah_leak_report_init(const char *allow, size_t size);
+/* By the application, by its framework or by a pattern. */
+bool howdah_leak_is_allowed(const struct howdah_leak_finding *finding);
 /* Logs the finding, unless it is allowed or was logged before. */
 void howdah_leak_report(const struct howdah_leak_finding *finding);
 /* The number of findings that this worker has reported. */

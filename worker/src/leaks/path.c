@@ -60,7 +60,7 @@ static void put_key(struct writer *writer, const struct howdah_leak_edge_of *fro
 	put_text(writer, "['");
 	for (size_t i = 0; i < size; i++) {
 		char byte = ZSTR_VAL(key)[i];
-		put(writer, byte >= ' ' && byte != 127 ? &byte : "?", 1);
+		put(writer, (unsigned char)byte >= ' ' && byte != 127 ? &byte : "?", 1);
 	}
 	put_text(writer, size < ZSTR_LEN(key) ? "...']" : "']");
 }
@@ -101,10 +101,17 @@ static void put_property(struct writer *writer, const struct howdah_leak_edge_of
 	put(writer, name, size);
 }
 
+static void put_class(struct writer *writer, const zend_class_entry *ce)
+{
+	char name[HOWDAH_LEAK_MEMBER_MAX];
+	howdah_leak_class_name(ce, name, sizeof(name));
+	put_text(writer, name);
+}
+
 static void put_function(struct writer *writer, const zend_function *function)
 {
 	if (function->common.scope) {
-		put_text(writer, ZSTR_VAL(function->common.scope->name));
+		put_class(writer, function->common.scope);
 		put_text(writer, "::");
 	}
 	put_text(writer, function->common.function_name ? ZSTR_VAL(function->common.function_name) : "main");
@@ -136,7 +143,7 @@ static void put_step(struct writer *writer, const struct howdah_leak_edge_of *fr
 	char number[32];
 	switch (from->edge) {
 		case HOWDAH_EDGE_CLASS:
-			put_text(writer, ZSTR_VAL(from->ce->name));
+			put_class(writer, from->ce);
 			put_text(writer, "::$");
 			put_property(writer, from);
 			break;
@@ -181,7 +188,7 @@ static void put_step(struct writer *writer, const struct howdah_leak_edge_of *fr
 			put_state(writer, from);
 			break;
 		case HOWDAH_EDGE_LIVE:
-			put_text(writer, ZSTR_VAL(from->ce->name));
+			put_class(writer, from->ce);
 			break;
 		case HOWDAH_EDGE_CALLBACK:
 		case HOWDAH_EDGE_ITEM:
@@ -190,10 +197,31 @@ static void put_step(struct writer *writer, const struct howdah_leak_edge_of *fr
 	}
 }
 
+/* Whether a modifier belongs to the variable at `at`: not to the function whose parameter it is. */
+static bool has_modifier(const char *line, const char *at, bool of_class)
+{
+	static const char *const words[] = {"static", "public", "protected", "private", "var ", "readonly"};
+	const char *start = at;
+	while (start > line && !strchr("(;{", start[-1])) {
+		start--;
+	}
+	if (start > line && start[-1] == '(') { /* the last parameter */
+		for (start = at; start[-1] != '(' && start[-1] != ','; start--) {
+			continue;
+		}
+	}
+	for (size_t i = 0; i < (of_class ? sizeof(words) / sizeof(words[0]) : 1u); i++) {
+		const char *word = strstr(start, words[i]);
+		if (word && word < at) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* The line in the file that declares the variable, or that of the class or function. */
 static uint32_t find_line(const char *file, uint32_t start, uint32_t end, const char *name, bool of_class)
 {
-	static const char *const words[] = {"static", "public", "protected", "private", "var ", "readonly"};
 	char line[1024], variable[256];
 	uint32_t number = 0, found = start;
 	int size = snprintf(variable, sizeof(variable), "$%s", name);
@@ -208,12 +236,7 @@ static uint32_t find_line(const char *file, uint32_t start, uint32_t end, const 
 			strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", at[size] ? at[size] : '_')) {
 			continue;
 		}
-		bool declared = false;
-		for (size_t i = 0; i < (of_class ? sizeof(words) / sizeof(words[0]) : 1u); i++) {
-			const char *word = strstr(line, words[i]);
-			declared |= word && word < at;
-		}
-		if (declared) {
+		if (has_modifier(line, at, of_class)) {
 			found = number;
 			break;
 		}
@@ -253,7 +276,7 @@ static void put_member(struct writer *writer, const struct howdah_leak_edge_of *
 	switch (from->edge) {
 		case HOWDAH_EDGE_CLASS:
 		case HOWDAH_EDGE_PROPERTY:
-			put_text(writer, ZSTR_VAL(declaring_class(from)->name));
+			put_class(writer, declaring_class(from));
 			put_text(writer, "::$");
 			put_property(writer, from);
 			break;
@@ -272,18 +295,38 @@ static void put_member(struct writer *writer, const struct howdah_leak_edge_of *
 	}
 }
 
+/* The trait of a class that declares the property, or the class. */
+static const zend_class_entry *find_trait(const zend_class_entry *ce, const zend_string *name, int depth)
+{
+	const char *class_name, *property;
+	zend_unmangle_property_name(name, &class_name, &property);
+	for (uint32_t i = 0; depth < STEPS_MAX && i < ce->num_traits; i++) {
+		const zend_class_entry *trait = zend_hash_find_ptr(EG(class_table), ce->trait_names[i].lc_name);
+		if (trait && zend_hash_str_exists(&trait->properties_info, property, strlen(property))) {
+			return find_trait(trait, name, depth + 1);
+		}
+	}
+	return ce;
+}
+
 static void declare_property(struct howdah_leak_place *place, const struct howdah_leak_edge_of *from)
 {
 	const zend_property_info *property = property_of(from);
 	const zend_class_entry *ce = declaring_class(from);
 	place->allowed = (property && is_allowed(property->attributes)) || is_allowed(ce->attributes);
 	place->is_reset = from->edge == HOWDAH_EDGE_PROPERTY && is_reset_by_symfony(from->ce);
-	if (ce->type == ZEND_USER_CLASS) {
+	if (ce->type != ZEND_USER_CLASS) {
+		return;
+	}
+	if (property) {
+		const char *class_name, *name;
+		zend_unmangle_property_name(property->name, &class_name, &name);
+		ce = find_trait(ce, property->name, 0);
 		set_file(place, ce->info.user.filename);
-		size_t name = ZSTR_LEN(ce->name) + strlen("::$");
-		name = name < strlen(place->member) ? name : 0;
-		place->line =
-			find_line(place->file, ce->info.user.line_start, ce->info.user.line_end, place->member + name, true);
+		place->line = find_line(place->file, ce->info.user.line_start, ce->info.user.line_end, name, true);
+	} else {
+		set_file(place, ce->info.user.filename);
+		place->line = ce->info.user.line_start;
 	}
 }
 

@@ -37,6 +37,18 @@ static const char *const known_with_octane[] = {
 	"Illuminate\\Cookie\\CookieJar::$queued",
 };
 
+void howdah_leak_describe(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
+	const struct howdah_leak_request *request, struct howdah_leak_finding *finding)
+{
+	memset(finding, 0, sizeof(*finding));
+	finding->kind = change->from.kind;
+	howdah_leak_place_of(look, change, &finding->place);
+	howdah_leak_render(look, change, finding->place.path, finding->value);
+	finding->count_before = change->count_before;
+	finding->count = change->count;
+	finding->request = *request;
+}
+
 unsigned howdah_leak_reported;
 static const char *patterns;
 static size_t patterns_size;
@@ -84,7 +96,7 @@ static bool has_octane(void)
 	return zend_hash_str_exists(EG(class_table), ZEND_STRL("laravel\\octane\\worker"));
 }
 
-static bool is_allowed(const struct howdah_leak_finding *finding)
+bool howdah_leak_is_allowed(const struct howdah_leak_finding *finding)
 {
 	const char *member = finding->place.member;
 	if (finding->place.allowed || matches_any(known, sizeof(known) / sizeof(known[0]), member)) {
@@ -103,17 +115,31 @@ static bool is_allowed(const struct howdah_leak_finding *finding)
 	return false;
 }
 
-/* Reported before, or an element of an array that was. */
+/* The start of the last member in a path: what is in brackets is the name of a key. */
+static const char *last_member(const char *path)
+{
+	const char *member = path;
+	int depth = 0;
+	for (const char *at = path; *at; at++) {
+		depth += (*at == '[') - (*at == ']');
+		if (depth == 0 && (strncmp(at, "->", 2) == 0 || strncmp(at, "::", 2) == 0)) {
+			member = at;
+		}
+	}
+	return member;
+}
+
+/* Reported before, or an element of an array that was. What a service in the array has is not an element. */
 static bool is_known_path(const struct howdah_leak_finding *finding)
 {
 	static const char globals[] = "$GLOBALS"; /* reported if requests add variables, whatever their values */
-	const char *path = finding->place.shown_path;
+	const char *path = finding->place.shown_path, *member = last_member(path);
 	uint64_t key = howdah_leak_mix('P', (uint64_t)finding->kind);
 	int depth = 0; /* of brackets: a number in a name belongs to the name */
 	for (const char *at = path; *at; at++) {
 		bool is_globals =
 			(size_t)(at - path) == sizeof(globals) - 1 && strncmp(path, globals, sizeof(globals) - 1) == 0;
-		if (depth == 0 && *at == '[' && !is_globals && howdah_leak_map_find(&reported_paths, key)) {
+		if (depth == 0 && *at == '[' && at > member && !is_globals && howdah_leak_map_find(&reported_paths, key)) {
 			return true;
 		}
 		depth += (*at == '[' || *at == '{') - (*at == ']' || *at == '}');
@@ -175,7 +201,7 @@ static void put_uri(struct json *json, const char *uri)
 void howdah_leak_report(const struct howdah_leak_finding *finding)
 {
 	struct json json = {.text = "{", .size = 1};
-	if (is_allowed(finding) || is_known_path(finding)) {
+	if (howdah_leak_is_allowed(finding) || is_known_path(finding)) {
 		return;
 	}
 	howdah_leak_reported++;

@@ -8,6 +8,7 @@
  *  - grows, changes: two identical requests after the first one changed the slot, each to another value;
  *  - counts: the same, of a number to which all of these requests added the same;
  *  - grows: four requests of the same shape (numbers of the path left out) left more elements each than the one before;
+ *    or twelve requests of any shape that was seen before left more than all before them;
  *  - holds request data: it has a value or a key that a client sent, or the time at which the request began, and still
  *    has it after a request that did not send it. A word of two or three letters counts if two requests have set the
  *    same text to different ones.
@@ -23,15 +24,16 @@
 #include <string.h>
 
 #define SLOTS_MAX 65536u
+#define SEEN_MAX 65536u
 #define REQUESTS_KEPT 8
 #define SHAPES_KEPT 4
 #define STRIKES_OF_REQUEST 2
 #define STRIKES_OF_ALL 8
 #define GROWTHS 4
+#define RECORDS 12
 #define WORDS 2
 /* The container of the objects is reported first. */
 #define GROWTHS_OF_LIVE (GROWTHS + 2)
-#define INSIDE_MAX 16u
 
 struct history {
 	uint64_t key; /* 0: empty */
@@ -44,22 +46,25 @@ struct history {
 		unsigned growths;
 	} shapes[SHAPES_KEPT];
 	unsigned next_request, next_shape, strikes;
+	/* The highest number of elements, and how many requests whose like was seen before have set it. */
+	uint64_t most;
+	unsigned records;
 	/* A number: its last value, by how much it grew each time, and whether it grew equally each time. */
 	zend_long number, step;
 	unsigned numbers;
 	bool counts;
 	bool reported;
-	/* It contains a value of a client; reported if that outlives another request. */
-	uint64_t held, held_fingerprint;
 	/* Different short words of clients to which it was set. */
 	uint64_t word;
 	unsigned words;
-	struct howdah_leak_finding *finding;
+	struct howdah_leak_suspicion *suspicion; /* NULL: none */
 };
 
 static struct history *histories;
 static size_t history_count, history_capacity;
 static struct howdah_leak_map history_index; /* `count` is the index */
+/* Requests and shapes of requests that were checked before the current one. */
+static struct howdah_leak_map seen;
 
 static struct history *history_of(uint64_t key)
 {
@@ -120,6 +125,19 @@ static bool grows_again(struct history *history, uint64_t shape, uint64_t count,
 	return false;
 }
 
+/*
+ * Growth among requests of many kinds, of which a slot remembers only some. A cache grows only with requests that are
+ * new. `like`: the request, or its shape.
+ */
+static bool grows_on(struct history *history, uint64_t like, uint64_t count)
+{
+	if (count > history->most) {
+		history->most = count;
+		history->records += howdah_leak_map_find(&seen, like) != NULL;
+	}
+	return history->records >= RECORDS;
+}
+
 /* A counter looks the same as a nesting level that is not reset: both are reported, each under its own name. */
 static bool counts_on(struct history *history, const zval *value)
 {
@@ -134,18 +152,6 @@ static bool counts_on(struct history *history, const zval *value)
 	history->number = Z_LVAL_P(value);
 	history->numbers++;
 	return history->numbers > 2 && history->counts;
-}
-
-static void describe(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
-	const struct howdah_leak_request *request, struct howdah_leak_finding *finding)
-{
-	memset(finding, 0, sizeof(*finding));
-	finding->kind = change->from.kind;
-	howdah_leak_place_of(look, change, &finding->place);
-	howdah_leak_render(look, change, finding->place.path, finding->value);
-	finding->count_before = change->count_before;
-	finding->count = change->count;
-	finding->request = *request;
 }
 
 /* Returns NULL if the array is empty. */
@@ -211,7 +217,7 @@ static void report_change(const struct howdah_leak_look *look, const struct howd
 	const struct howdah_leak_request *request, struct history *history, const char *why, bool only_growth_if_reset)
 {
 	struct howdah_leak_finding finding;
-	describe(look, change, request, &finding);
+	howdah_leak_describe(look, change, request, &finding);
 	if (finding.place.is_reset && only_growth_if_reset) {
 		return;
 	}
@@ -237,68 +243,6 @@ static uint64_t find_word(
 	return history->words >= WORDS ? word : 0;
 }
 
-/* A value of a client in the name of a new global variable or undeclared property; 0: none. */
-static uint64_t find_name(const struct howdah_leak_look *look, const struct howdah_leak_change *change)
-{
-	const struct howdah_leak_edge_of *from = &change->from;
-	bool is_named = from->edge == HOWDAH_EDGE_GLOBAL || (from->edge == HOWDAH_EDGE_PROPERTY && from->name);
-	zval name;
-	if (!is_named || howdah_leak_map_find(look->before, change->key)) {
-		return 0;
-	}
-	ZVAL_STR(&name, from->name);
-	return howdah_leak_input_find(look->input, &name);
-}
-
-/*
- * The fingerprint of the content of a changed value. `held` becomes the fingerprint of a text of a client that the
- * change contains, 0 without one.
- */
-static uint64_t scan_content(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
-	const struct howdah_leak_input *input, uint64_t *held)
-{
-	uint64_t content = change->fingerprint;
-	*held = 0;
-	if (change->value) {
-		bool is_array = Z_TYPE_P(change->value) == IS_ARRAY;
-		bool grew = change->count > change->count_before;
-		/*
-		 * Existing elements do not belong to the request; a small array that it has written may consist of its own
-		 * elements only.
-		 */
-		uint64_t skip = !is_array || (!grew && change->count <= 16) ? 0 : grew ? change->count_before : change->count;
-		/* Without a new element the keys are most likely those that were there. */
-		uint64_t scanned = howdah_leak_content(change->value, look->before, input, skip, !is_array || grew, held);
-		content = Z_TYPE_P(change->value) == IS_OBJECT ? scanned : content;
-	}
-	/* The last ones: those before them were there. */
-	size_t first = change->inside_count > INSIDE_MAX ? change->inside_count - INSIDE_MAX : 0;
-	for (size_t i = first; i < change->inside_count && !*held; i++) {
-		if (Z_TYPE(change->inside[i]) != IS_UNDEF) {
-			(void)howdah_leak_content(&change->inside[i], look->before, input, 0, true, held);
-		}
-	}
-	return content;
-}
-
-/* Keeps a finding, which is reported if a later request, which did not send the same data, still finds it here. */
-static void suspect_held(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
-	const struct howdah_leak_request *request, struct history *history, uint64_t held)
-{
-	if (!history->finding) {
-		history->finding = howdah_leak_allocate(NULL, sizeof(*history->finding));
-	}
-	describe(look, change, request, history->finding);
-	history->finding->why = "holds request data";
-	bool is_shown = change->value && change->from.edge != HOWDAH_EDGE_ITEM &&
-					(howdah_leak_input_find(look->input, change->value) || !find_name(look, change));
-	if (is_shown && (Z_TYPE_P(change->value) == IS_STRING || Z_TYPE_P(change->value) == IS_LONG)) {
-		strcpy(history->finding->value, "(sent by a client)");
-	}
-	history->held = held;
-	history->held_fingerprint = change->fingerprint;
-}
-
 static void judge_change(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
 	const struct howdah_leak_request *request, const struct howdah_leak_input *input)
 {
@@ -313,7 +257,9 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 		return;
 	}
 	if (change->from.edge == HOWDAH_EDGE_LIVE) {
-		if (grew && !growth_is_known && grows_again(history, input->shape, change->count, GROWTHS_OF_LIVE)) {
+		if (grew && !growth_is_known &&
+			(grows_again(history, input->shape, change->count, GROWTHS_OF_LIVE) ||
+				grows_on(history, input->shape, change->count))) {
 			report_change(look, change, request, history, "grows", false);
 		}
 		return;
@@ -324,22 +270,32 @@ static void judge_change(const struct howdah_leak_look *look, const struct howda
 		report_change(look, change, request, history, "left behind", false);
 		return;
 	}
-	uint64_t held;
-	uint64_t content = scan_content(look, change, input, &held);
-	held = held ? held : find_word(history, change, input);
-	held = held ? held : find_name(look, change);
+	struct howdah_leak_held held;
+	uint64_t content = howdah_leak_search_change(look, change, history->suspicion, &held);
+	if (!held.value) {
+		held.value = find_word(history, change, input);
+		held.value = held.value ? held.value : howdah_leak_find_name(look, change);
+		held.steps[0] = (struct howdah_leak_step){.slot = {.key = change->key, .fingerprint = change->fingerprint}};
+		held.count = 1;
+	}
 	bool counts = counts_on(history, change->value);
 	if (changes_again(history, input->exact, content)) {
 		report_change(look, change, request, history, grew ? "grows" : counts ? "counts" : "changes", !grew);
 		return;
 	}
 	bool countable = !change->value || Z_TYPE_P(change->value) == IS_ARRAY;
-	if (grew && countable && grows_again(history, input->shape, change->count, GROWTHS)) {
+	if (grew && ((countable && grows_again(history, input->shape, change->count, GROWTHS)) ||
+					grows_on(history, countable ? input->shape : input->exact, change->count))) {
 		report_change(look, change, request, history, "grows", false);
 		return;
 	}
-	if (held) {
-		suspect_held(look, change, request, history, held);
+	bool is_number = change->value && Z_TYPE_P(change->value) == IS_LONG && Z_LVAL_P(change->value) > 0;
+	if (is_number && grows_on(history, input->exact, (uint64_t)Z_LVAL_P(change->value))) {
+		report_change(look, change, request, history, counts ? "counts" : "changes", true);
+		return;
+	}
+	if (held.value) {
+		history->suspicion = howdah_leak_suspect(history->suspicion, look, change, request, &held);
 	}
 }
 
@@ -349,18 +305,18 @@ static void judge_held(const struct howdah_leak_look *look, const struct howdah_
 {
 	for (size_t i = 0; i < history_count; i++) {
 		struct history *history = &histories[i];
-		if (!history->finding || history->reported || history->finding->request.id == request->id) {
+		struct howdah_leak_suspicion *suspicion = history->suspicion;
+		if (!suspicion || history->reported || suspicion->finding.request.id == request->id) {
 			continue;
 		}
-		const struct howdah_leak_slot *now = howdah_leak_map_find(&look->now, history->key);
-		if (!now || now->fingerprint != history->held_fingerprint) {
-			free(history->finding); /* overwritten: it lives at most one request longer than its own */
-			history->finding = NULL;
-		} else if (!howdah_leak_input_has(input, history->held)) {
+		if (!howdah_leak_is_still_held(look, suspicion)) {
+			free(suspicion); /* overwritten: it lives at most one request longer than its own */
+			history->suspicion = NULL;
+		} else if (!howdah_leak_input_has(input, suspicion->held)) {
 			history->reported = true;
-			howdah_leak_report(history->finding);
-			free(history->finding);
-			history->finding = NULL;
+			howdah_leak_report(&suspicion->finding);
+			free(suspicion);
+			history->suspicion = NULL;
 		}
 	}
 }
@@ -373,4 +329,8 @@ void howdah_leak_judge(const struct howdah_leak_look *look, const struct howdah_
 		judge_change(look, &look->changes[i], request, input);
 	}
 	judge_held(look, request, input);
+	if (seen.used < SEEN_MAX) {
+		howdah_leak_map_add(&seen, (struct howdah_leak_slot){.key = input->exact});
+		howdah_leak_map_add(&seen, (struct howdah_leak_slot){.key = input->shape});
+	}
 }

@@ -137,6 +137,9 @@ static void visit_slot(struct howdah_leak_look *look, const struct howdah_leak_e
 	if (!howdah_leak_map_add(&look->now, slot)) {
 		return;
 	}
+	if (Z_TYPE_P(value) == IS_ARRAY) {
+		howdah_leak_note_elements(&look->now, key, Z_ARRVAL_P(value));
+	}
 	const struct howdah_leak_slot *old = howdah_leak_map_find(look->before, key);
 	uint64_t before = old ? old->fingerprint : 0;
 	bool compare = !fresh && look->before && (old || initial);
@@ -222,8 +225,7 @@ static void walk_array(struct howdah_leak_look *look, size_t index)
 			}
 			continue; /* part of the fingerprint of the array */
 		}
-		visit_slot(look, &from, howdah_leak_mix(node.key, key ? zend_string_hash_val(key) : number + 1), value, NULL,
-			node.fresh);
+		visit_slot(look, &from, howdah_leak_element_key(node.key, key, number), value, NULL, node.fresh);
 	}
 	ZEND_HASH_FOREACH_END();
 }
@@ -318,16 +320,25 @@ static void walk_closure(struct howdah_leak_look *look, size_t index, zend_objec
 static bool count_elements(zend_object *object, uint64_t *count)
 {
 	const zend_class_entry *ce = object->ce;
-	if (!object->handlers->count_elements) {
-		return false; /* also the engine's iterators, whose class lacks a table of functions */
-	}
-	const zend_function *method = zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("count"));
 	while (ce->type == ZEND_USER_CLASS && ce->parent) {
 		ce = ce->parent;
 	}
+	bool is_storage = ce->name && zend_string_equals_literal(ce->name, "SplObjectStorage");
+	if (!object->handlers->count_elements && !is_storage) {
+		return false; /* also the engine's iterators, whose class lacks a name and a table of functions */
+	}
+	zend_function *method = zend_hash_str_find_ptr(&object->ce->function_table, ZEND_STRL("count"));
 	const zend_module_entry *module = ce->type == ZEND_INTERNAL_CLASS ? ce->info.internal.module : NULL;
 	bool is_container = module && (strcmp(module->name, "SPL") == 0 || strcmp(module->name, "Core") == 0);
 	zend_long elements;
+	if (is_container && is_storage && method && method->type == ZEND_INTERNAL_FUNCTION) {
+		zval result; /* it has no such handler; the collector lists objects and their data */
+		if (!howdah_leak_call(method, object, &result, 0, NULL) || Z_TYPE(result) != IS_LONG) {
+			return false;
+		}
+		*count = (uint64_t)Z_LVAL(result);
+		return true;
+	}
 	if (!is_container || !method || method->type != ZEND_INTERNAL_FUNCTION ||
 		object->handlers->count_elements(object, &elements) != SUCCESS) {
 		return false;
@@ -360,7 +371,7 @@ static void walk_inner(struct howdah_leak_look *look, size_t index, zend_object 
 	for (int i = 0; i < count; i++) {
 		if (howdah_leak_is_container(&values[i])) {
 			from.index = (zend_ulong)i;
-			visit_slot(look, &from, howdah_leak_mix(node.key, 'I' + ((uint64_t)i << 8)), &values[i], NULL, node.fresh);
+			visit_slot(look, &from, howdah_leak_inner_key(node.key, (size_t)i), &values[i], NULL, node.fresh);
 		} else if (Z_TYPE(values[i]) != IS_UNDEF) {
 			fingerprint = howdah_leak_mix(fingerprint, howdah_leak_fingerprint(&values[i]));
 		}

@@ -188,11 +188,11 @@ stop
 
 
 
-[log l 9] {"kind":"static property","why":"grows","path":"Page1::$seen","member":"Page1::$seen","value":"array(3)","count_before":2,"count":3,"file":"{ROOT}/test.php","line":12,"method":"GET","uri":"/page1"}
+[log l 9] {"kind":"static property","why":"grows","path":"Page1::$seen","member":"Page1::$seen","value":"array(3)","count_before":2,"count":3,"file":"{ROOT}/test.php","line":9,"method":"GET","uri":"/page1"}
 
 
 
-[log l 12] {"kind":"static property","why":"grows","path":"Page2::$seen","member":"Page2::$seen","value":"array(3)","count_before":2,"count":3,"file":"{ROOT}/test.php","line":17,"method":"GET","uri":"/page2"}
+[log l 12] {"kind":"static property","why":"grows","path":"Page2::$seen","member":"Page2::$seen","value":"array(3)","count_before":2,"count":3,"file":"{ROOT}/test.php","line":9,"method":"GET","uri":"/page2"}
 
 
 

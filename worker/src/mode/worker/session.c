@@ -6,6 +6,7 @@
  */
 #include "session.h"
 
+#include "leaks/leaks.h"
 #include "php/compat.h"
 
 #include "state/leftovers.h"
@@ -46,10 +47,21 @@ static void forget_string(zend_string **string)
 	}
 }
 
+static void note_for_leaks(void)
+{
+	const zval *variables = zend_hash_str_find(&EG(symbol_table), ZEND_STRL("_SESSION"));
+	if (variables) {
+		howdah_leaks_session_ends(variables);
+	}
+}
+
 void howdah_session_end(void)
 {
 	howdah_leftovers_note_body();
 	php_ps_globals *ps = globals();
+	if (UNEXPECTED(howdah_leaks_on)) {
+		note_for_leaks();
+	}
 	if (!ps) {
 		zend_hash_str_del(&EG(symbol_table), ZEND_STRL("_SESSION"));
 		return;
