@@ -119,7 +119,7 @@ static void add_input(struct howdah_leak_input *input, const zval *value, int de
 	}
 	input->exact = howdah_leak_mix(input->exact, zend_string_hash_val(Z_STR_P(value)));
 	add_value(input, Z_STRVAL_P(value), Z_STRLEN_P(value));
-	if (howdah_leak_looks_secret(Z_STRVAL_P(value), Z_STRLEN_P(value))) {
+	if (howdah_leak_looks_like_token(Z_STRVAL_P(value), Z_STRLEN_P(value))) {
 		add_secret(input, Z_STRVAL_P(value), Z_STRLEN_P(value));
 	}
 }

@@ -422,10 +422,23 @@ bool howdah_leak_name_is_of_client(
 /* Returns a short text of the value, without secrets. */
 void howdah_leak_render(const struct howdah_leak_look *look, const struct howdah_leak_change *change, const char *path,
 	char text[HOWDAH_LEAK_VALUE_MAX]);
-/* Whether values of this name must not be shown. */
+/* The length of the character of UTF-8 at the start of the text; 0: an invalid one, or one that is not to be shown. */
+size_t howdah_leak_character_size(const char *text, size_t size);
+
+/* --- secrets.c --------------------------------------------------------------------------------------- */
+
+/* Whether values of this name, or with this path, must not be shown. */
 bool howdah_leak_is_secret(const char *name, size_t size);
-/* Whether a text may be a token or an address. */
+/* Whether a whole text may be a token, an address or the number of a card. */
+bool howdah_leak_looks_like_token(const char *text, size_t size);
+/* Whether a text is or contains what must not be shown. */
 bool howdah_leak_looks_secret(const char *text, size_t size);
+/* Whether it may be the number of a card or an account. */
+bool howdah_leak_number_looks_secret(double number);
+/* Writes a path of a URI without its query, and without segments that look secret. */
+void howdah_leak_show_path(const char *uri, char *shown, size_t room);
+/* Writes the name of a file or a stream: of URLs without user, password and query. */
+void howdah_leak_show_name(const char *name, char *shown, size_t room);
 
 /* --- rules.c, suspicion.c, report.c ------------------------------------------------------------------------------- */
 

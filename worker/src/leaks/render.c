@@ -1,64 +1,42 @@
 /*
- * A short text of a value for the log. Values with a name that suggests a secret are not shown, and neither are texts
- * that look like one; contents of objects and arrays are never shown, only their types.
+ * A short text of a value for the log. Values with a name that suggests a secret are not shown, and neither are values
+ * that look like one (secrets.c); contents of objects and arrays are never shown, only their types.
  */
 #include "look.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <ext/standard/html.h>
+
 static const char hidden[] = HOWDAH_LEAK_HIDDEN;
 
-bool howdah_leak_is_secret(const char *name, size_t size)
+size_t howdah_leak_character_size(const char *text, size_t size)
 {
-	static const char *const words[] = {"password", "passwd", "passphrase", "secret", "token", "key", "auth", "cookie",
-		"session", "credential", "csrf", "xsrf", "nonce", "jwt", "bearer", "salt", "signature", "pin", "card", "iban",
-		"email"};
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		size_t length = strlen(words[i]);
-		for (size_t at = 0; at + length <= size; at++) {
-			if (strncasecmp(name + at, words[i], length) == 0) {
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
-/* Long, without spaces, of letters and digits: likely a token. Of 13 digits or more: the number of a card or an account. */
-bool howdah_leak_looks_secret(const char *text, size_t size)
-{
-	size_t digits = 0, letters = 0, small = 0, spaces = 0, others = 0;
-	for (size_t i = 0; i < size; i++) {
-		unsigned char byte = (unsigned char)text[i];
-		digits += isdigit(byte) != 0;
-		letters += isalpha(byte) != 0;
-		small += islower(byte) != 0;
-		spaces += isspace(byte) != 0;
-		others += !isalnum(byte) && byte != ' ' && byte != '-';
-	}
-	if (digits >= 13 && letters == 0 && others == 0) {
-		return true;
-	}
-	if (spaces || memchr(text, '\\', size)) {
-		return false;
-	}
-	bool is_mixed = digits >= 2 && small >= 2 && letters - small >= 2; /* base62 or base64 */
-	bool is_token = (size >= 20 && digits >= 4 && letters >= 4) || (size >= 16 && is_mixed);
-	return is_token || memchr(text, '@', size);
+	size_t at = 0;
+	zend_result status = SUCCESS;
+	unsigned point = size ? php_next_utf8_char((const unsigned char *)text, size, &at, &status) : 0;
+	bool is_control = point < ' ' || (point >= 0x7f && point < 0xa0);
+	/* Line ends of Unicode, and marks that change the direction of a text. */
+	bool is_mark = (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+	return status == SUCCESS && !is_control && !is_mark ? at : 0;
 }
 
 /* `room`: for more than 80 bytes. */
 static void render_text(const char *bytes, size_t size, char *text, size_t room)
 {
-	size_t shown = size < 48 ? size : 48, used = 0;
+	size_t used = 0, at = 0;
 	text[used++] = '"';
-	for (size_t i = 0; i < shown; i++) {
-		unsigned char byte = (unsigned char)bytes[i];
-		text[used++] = byte >= ' ' && byte < 127 ? (char)byte : '?';
+	while (at < size && at < 48) {
+		size_t character = howdah_leak_character_size(bytes + at, size - at);
+		if (at + character > 48) {
+			break;
+		}
+		memcpy(text + used, character ? bytes + at : "?", character ? character : 1);
+		used += character ? character : 1;
+		at += character ? character : 1;
 	}
-	snprintf(text + used, room - used, shown < size ? "...\" (%zu bytes)" : "\"", size);
+	snprintf(text + used, room - used, at < size ? "...\" (%zu bytes)" : "\"", size);
 }
 
 /* The number of new global variables, and the name of the newest. */
@@ -74,6 +52,27 @@ static void render_globals(
 		render_text(ZSTR_VAL(name), ZSTR_LEN(name), text + used, HOWDAH_LEAK_VALUE_MAX - (size_t)used);
 	} else {
 		snprintf(text + used, HOWDAH_LEAK_VALUE_MAX - (size_t)used, "%s", hidden);
+	}
+}
+
+/* State that is any text. The rest has names: of files, classes, functions, locales. */
+static bool is_free_text(enum howdah_leak_kind kind)
+{
+	return kind == HOWDAH_LEAK_INI_SETTING || kind == HOWDAH_LEAK_ENVIRONMENT || kind == HOWDAH_LEAK_TEXT_DOMAIN ||
+		   kind == HOWDAH_LEAK_SESSION;
+}
+
+static void render_item(const struct howdah_leak_look *look, const struct howdah_leak_change *change, const char *path,
+	char text[HOWDAH_LEAK_VALUE_MAX])
+{
+	size_t size = strlen(change->text);
+	if (!is_free_text(change->from.kind)) {
+		howdah_leak_show_name(change->text, text, HOWDAH_LEAK_VALUE_MAX);
+	} else if (howdah_leak_is_secret(path, strlen(path)) || howdah_leak_looks_secret(change->text, size) ||
+			   howdah_leak_input_within(look->input, change->text, size)) {
+		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", hidden);
+	} else {
+		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", change->text);
 	}
 }
 
@@ -99,13 +98,9 @@ static bool render_edge(const struct howdah_leak_look *look, const struct howdah
 		case HOWDAH_EDGE_GLOBALS:
 			render_globals(look, change, text);
 			return true;
-		case HOWDAH_EDGE_ITEM: {
-			bool shown = !howdah_leak_is_secret(path, strlen(path)) &&
-						 !howdah_leak_looks_secret(change->text, strlen(change->text));
-			bool is_name = change->from.kind < HOWDAH_LEAK_INI_SETTING;
-			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", shown || is_name ? change->text : hidden);
+		case HOWDAH_EDGE_ITEM:
+			render_item(look, change, path, text);
 			return true;
-		}
 		default:
 			return false;
 	}
@@ -134,7 +129,9 @@ static void render_value(
 		default:
 			break;
 	}
-	if (howdah_leak_is_secret(path, strlen(path))) {
+	bool is_number = Z_TYPE_P(value) != IS_STRING;
+	if (howdah_leak_is_secret(path, strlen(path)) ||
+		(is_number && howdah_leak_number_looks_secret(zval_get_double((zval *)value)))) {
 		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", hidden);
 	} else if (Z_TYPE_P(value) == IS_LONG) {
 		snprintf(text, HOWDAH_LEAK_VALUE_MAX, ZEND_LONG_FMT, Z_LVAL_P(value));
