@@ -164,21 +164,24 @@ static void put(struct json *json, const char *text)
 	}
 }
 
-/* Bytes that are not ASCII become question marks: half a character of UTF-8 would spoil the object. */
+/* Bytes that are no character of UTF-8 become question marks, as half a character would spoil the object. */
 static void put_string(struct json *json, const char *name, const char *value)
 {
 	put(json, json->size > 1 ? ",\"" : "\"");
 	put(json, name);
 	put(json, "\":\"");
-	for (const char *at = value; *at; at++) {
-		char bytes[3] = {*at, '\0', '\0'};
+	const char *end = value + strlen(value);
+	for (const char *at = value; at < end;) {
+		char bytes[8] = "?";
+		size_t size = howdah_leak_character_size(at, (size_t)(end - at));
 		if (*at == '"' || *at == '\\') {
 			bytes[0] = '\\';
 			bytes[1] = *at;
-		} else if (*at < ' ' || *at > '~') {
-			bytes[0] = '?';
+		} else if (size) {
+			memcpy(bytes, at, size);
 		}
 		put(json, bytes);
+		at += size ? size : 1;
 	}
 	put(json, "\"");
 }
@@ -190,11 +193,11 @@ static void put_number(struct json *json, const char *name, uint64_t value)
 	put(json, number);
 }
 
-/* A URI without its query, which may have secrets in it. */
+/* Queries and tokens in paths may be secrets. */
 static void put_uri(struct json *json, const char *uri)
 {
 	char path[sizeof(((struct howdah_leak_request *)0)->uri)];
-	snprintf(path, sizeof(path), "%.*s", (int)strcspn(uri, "?"), uri);
+	howdah_leak_show_path(uri, path, sizeof(path));
 	put_string(json, "uri", path);
 }
 
