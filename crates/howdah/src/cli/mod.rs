@@ -21,6 +21,7 @@ pub(crate) use self::errors::parse;
 use self::limit_flags::LimitFlags;
 use self::value::{bounded, duration};
 use self::worker_flags::WorkerFlags;
+use crate::doctor::RequestHeader;
 
 /// A PHP application server on the stock PHP of the distribution.
 ///
@@ -401,6 +402,9 @@ pub(crate) struct Doctor {
     /// and report what requests leave behind and which responses depend on earlier requests
     #[arg(long, value_name = "URL", num_args = 1.., conflicts_with_all = ["coroutines", "dsn"])]
     pub(crate) leaks: Vec<String>,
+    /// Send this field with each request of --leaks, for pages behind a login; may be given several times
+    #[arg(long, value_name = "NAME: VALUE", requires = "leaks")]
+    pub(crate) header: Vec<RequestHeader>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -36,6 +36,7 @@ use crate::failure::Outcome;
 use crate::output::print;
 use crate::php::root_options::withheld_variables;
 use crate::php_executable::{executable, executables};
+pub(crate) use leaks::RequestHeader;
 use php::Php;
 use report::{Area, Level, PathRequirement, Report};
 
@@ -59,12 +60,7 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
     if options.leaks.is_empty() {
         run_checks(options, &config, &mut report);
     } else {
-        leaks::check(
-            &config,
-            options.root.as_deref(),
-            &options.leaks,
-            &mut report,
-        );
+        leaks::check(&config, &options.leaks, &options.header, &mut report);
     }
     let page = if options.json {
         report.json() + "\n"

@@ -10,6 +10,7 @@ mod dashboard_server;
 mod deployments;
 mod development;
 mod doctor;
+mod doctor_leak_pages;
 mod doctor_leaks;
 mod draining;
 mod dumpable;

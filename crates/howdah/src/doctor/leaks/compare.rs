@@ -3,15 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use super::server::Response;
+use super::response::Response;
 
 /// The responses of one page.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     /// Response to the first request, when no page has been requested twice.
     pub(super) first: Response,
-    /// Responses to two consecutive requests.
-    pub(super) before: [Response; 2],
+    /// Responses to three consecutive requests. The first of them receives what other pages left behind.
+    pub(super) consecutive: [Response; 3],
     /// Response after other pages.
     pub(super) after: Response,
     /// Responses of new servers, if there are several pages.
@@ -35,56 +35,135 @@ pub(super) struct Visits {
     pub(super) last: Response,
 }
 
+/// The differences of a page.
+#[derive(Debug, Default)]
+pub(super) struct Differences {
+    /// After other pages.
+    pub(super) after: Difference,
+    /// If other pages were requested first: at the last visit, and at the first one.
+    pub(super) by_order: [Difference; 2],
+}
+
+/// How a response differs from what two others have in common.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Difference {
+    /// Its status, and that of the others.
+    statuses: Option<(u16, u16)>,
+    missing: BTreeSet<String>,
+    new: BTreeSet<String>,
+    /// As many lines may be new as differ between the others.
+    tolerated: usize,
+}
+
 /// Header fields that are specific to one response.
-const VOLATILE: [&str; 6] = [
-    "date",
-    "age",
-    "x-howdah-leaks",
-    "server-timing",
-    "content-length",
-    "etag",
-];
+const VOLATILE: [&str; 5] = ["date", "age", "server-timing", "content-length", "etag"];
 /// Characters of a line that are shown.
 const SHOWN: usize = 120;
 
 impl Page {
-    /// The difference after other pages, in a few words.
-    pub(super) fn difference(&self) -> Option<String> {
-        let [first, second] = &self.before;
-        difference([first, second], &self.after)
+    pub(super) fn differences(&self) -> Differences {
+        let [_, first, second] = &self.consecutive;
+        let by_order = self.new_servers.as_ref().map(|new| {
+            let (same, reverse) = (&new.same_order, &new.reverse_order);
+            [
+                Difference::new([second, &same.last], &reverse.last),
+                Difference::new([&self.first, &same.first], &reverse.first),
+            ]
+        });
+        Differences {
+            after: Difference::new([first, second], &self.after),
+            by_order: by_order.unwrap_or_default(),
+        }
     }
 
-    /// The difference if other pages were requested first.
-    pub(super) fn difference_by_order(&self) -> Option<String> {
-        let new = self.new_servers.as_ref()?;
-        let (same, reverse) = (&new.same_order, &new.reverse_order);
-        difference([&self.before[1], &same.last], &reverse.last)
-            .or_else(|| difference([&self.first, &same.first], &reverse.first))
+    pub(super) fn responses(&self) -> impl Iterator<Item = &Response> {
+        let new = self.new_servers.iter();
+        let visits = new.flat_map(|new| [&new.same_order, &new.reverse_order]);
+        [&self.first, &self.after]
+            .into_iter()
+            .chain(&self.consecutive)
+            .chain(visits.flat_map(|visits| [&visits.first, &visits.last]))
     }
 }
 
-/// How `after` differs from what `before` have in common.
-fn difference(before: [&Response; 2], after: &Response) -> Option<String> {
-    let [first, second] = before;
-    if first.status == second.status && second.status != after.status {
-        return Some(format!(
-            "status {} instead of {}",
-            after.status, second.status
-        ));
+impl Differences {
+    pub(super) fn is_empty(&self) -> bool {
+        self.all().all(|difference| difference.text().is_none())
     }
-    let [first, second, after] = [first, second, after].map(lines);
-    if let Some(missing) = first
-        .intersection(&second)
-        .find(|line| !after.contains(*line))
-    {
-        return Some(format!("without {}", display(missing)));
+
+    /// Those that a repetition has too, and that responses without state of a worker do not explain.
+    pub(super) fn confirmed_by(self, again: &Self, stateless: &[Response]) -> Self {
+        let [last, first] = self.by_order;
+        let [again_last, again_first] = &again.by_order;
+        Self {
+            after: self.after.confirmed_by(&again.after, stateless),
+            by_order: [
+                last.confirmed_by(again_last, stateless),
+                first.confirmed_by(again_first, stateless),
+            ],
+        }
     }
-    // As many lines may be different as differ between the two.
-    let own = second.difference(&first).count();
-    let mut new = after
-        .iter()
-        .filter(|line| !first.contains(*line) && !second.contains(*line));
-    new.nth(own).map(|line| format!("with {}", display(line)))
+
+    fn all(&self) -> impl Iterator<Item = &Difference> {
+        std::iter::once(&self.after).chain(&self.by_order)
+    }
+}
+
+impl Difference {
+    fn new(others: [&Response; 2], response: &Response) -> Self {
+        let [first, second] = others;
+        let is_other = first.status == second.status && second.status != response.status;
+        let [first_lines, second_lines, lines] = [first, second, response].map(lines);
+        let common = first_lines.intersection(&second_lines);
+        let is_new = |line: &&String| !first_lines.contains(*line) && !second_lines.contains(*line);
+        Self {
+            statuses: is_other.then_some((response.status, second.status)),
+            missing: common
+                .filter(|line| !lines.contains(*line))
+                .cloned()
+                .collect(),
+            new: lines.iter().filter(is_new).cloned().collect(),
+            tolerated: second_lines.difference(&first_lines).count(),
+        }
+    }
+
+    /// The difference in a few words.
+    pub(super) fn text(&self) -> Option<String> {
+        if let Some((status, others)) = self.statuses {
+            return Some(format!("status {status} instead of {others}"));
+        }
+        let missing = self.missing.first().map(|line| ("without", line));
+        let (word, line) = missing.or_else(|| {
+            let new = self.new.iter().nth(self.tolerated);
+            new.map(|line| ("with", line))
+        })?;
+        Some(format!("{word} {}", display(line)))
+    }
+
+    /// What is here and in a repetition. A line or status that comes and goes without state of a worker is left out.
+    fn confirmed_by(self, again: &Self, stateless: &[Response]) -> Self {
+        if self.text().is_none() || again.text().is_none() {
+            return Self::default();
+        }
+        let pages: Vec<BTreeSet<String>> = stateless.iter().map(lines).collect();
+        let in_pages = |line: &String| pages.iter().filter(|page| page.contains(line)).count();
+        let is_steady = |line: &String| [0, pages.len()].contains(&in_pages(line));
+        let statuses = self.statuses.filter(|statuses| {
+            let explained = stateless.iter().any(|other| other.status == statuses.0);
+            again.statuses == Some(*statuses) && !explained
+        });
+        let mut missing = &self.missing & &again.missing;
+        missing.retain(is_steady);
+        let mut new = &self.new & &again.new;
+        new.retain(|line| in_pages(line) == 0);
+        Self {
+            statuses,
+            missing,
+            new,
+            // Lines that differ by themselves are not in both.
+            tolerated: 0,
+        }
+    }
 }
 
 fn lines(response: &Response) -> BTreeSet<String> {
@@ -113,105 +192,5 @@ fn display(line: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn response(status: u16, body: &str) -> Response {
-        Response {
-            status,
-            headers: vec![("date".into(), body.len().to_string())],
-            body: body.into(),
-        }
-    }
-
-    fn difference(before: [&str; 2], after: &str) -> Option<String> {
-        let page = Page {
-            first: Response::default(),
-            before: before.map(|body| response(200, body)),
-            after: response(200, after),
-            new_servers: None,
-        };
-        page.difference()
-    }
-
-    #[test]
-    fn parts_that_differ_by_themselves_are_not_compared() {
-        assert_eq!(difference(["a\ntoken 1", "a\ntoken 2"], "a\ntoken 3"), None);
-        assert_eq!(difference(["a", "a"], "a"), None);
-    }
-
-    #[test]
-    fn a_line_that_other_pages_add_or_remove_is_a_difference() {
-        let with = difference(["a\n1", "a\n2"], "a\n3\nHello Alice");
-        assert_eq!(with.as_deref(), Some("with `Hello Alice`"));
-        let without = difference(["Login\nx", "Login\nx"], "x");
-        assert_eq!(without.as_deref(), Some("without `Login`"));
-    }
-
-    #[test]
-    fn a_status_that_changes_is_a_difference() {
-        let page = Page {
-            first: Response::default(),
-            before: [response(200, ""), response(200, "")],
-            after: response(403, ""),
-            new_servers: None,
-        };
-        let difference = page.difference().expect("a difference");
-        assert_eq!(difference, "status 403 instead of 200");
-    }
-
-    #[test]
-    fn that_a_cookie_is_set_counts_and_its_value_does_not() {
-        let with = |value: &str| Response {
-            headers: vec![("set-cookie".into(), format!("session={value}"))],
-            ..response(200, "a")
-        };
-        let mut page = Page {
-            first: Response::default(),
-            before: [with("1"), with("2")],
-            after: with("3"),
-            new_servers: None,
-        };
-        assert_eq!(page.difference(), None);
-        page.after = response(200, "a");
-        assert!(page.difference().is_some());
-    }
-
-    /// The difference by order, of the first visits and of the last ones: at the first server, at a new one with the
-    /// same order, and with the reverse order.
-    fn by_order(first: [&str; 3], last: [&str; 3]) -> Option<String> {
-        let visits = |server: usize| Visits {
-            first: response(200, first[server]),
-            last: response(200, last[server]),
-        };
-        let page = Page {
-            first: response(200, first[0]),
-            before: [response(200, last[0]), response(200, last[0])],
-            after: response(200, last[0]),
-            new_servers: Some(NewServers {
-                same_order: visits(1),
-                reverse_order: visits(2),
-            }),
-        };
-        assert_eq!(page.difference(), None);
-        page.difference_by_order()
-    }
-
-    #[test]
-    fn a_line_that_depends_on_the_first_page_is_a_difference() {
-        let alice = ["Hello Alice", "Hello Alice", "Hello Bob"];
-        let alice = by_order(alice, alice);
-        assert_eq!(alice.as_deref(), Some("without `Hello Alice`"));
-        let own = ["a\nserver 1", "a\nserver 2", "a\nserver 3"];
-        assert_eq!(by_order(own, own), None, "each server has its own");
-    }
-
-    #[test]
-    fn a_line_that_a_later_page_adds_for_good_is_a_difference() {
-        let set = ["Hello Alice"; 3];
-        let shown = by_order(["Login", "Login", "Hello Alice"], set);
-        assert_eq!(shown.as_deref(), Some("without `Login`"));
-        let created = by_order(["empty", "1 entry", "1 entry"], ["1 entry"; 3]);
-        assert_eq!(created, None, "data that the first server created");
-    }
-}
+#[path = "compare_tests.rs"]
+mod tests;

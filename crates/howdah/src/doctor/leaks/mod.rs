@@ -1,34 +1,40 @@
 //! `howdah doctor --leaks`: requests the same pages in different orders from a server that it starts with
-//! `--detect-leaks`, and compares the responses. The server reports state that a request leaves behind; responses that
+//! `detect_leaks`, and compares the responses. The server reports state that a request leaves behind; responses that
 //! depend on previous requests show it too. Two more servers, one with the pages in reverse order, show state that the
-//! first request sets for good.
+//! first request sets for good. If there is a difference, everything is repeated, and also requested without state:
+//! what differs there too comes from chance, time or a data store.
 
+mod caddyfile;
 mod compare;
+mod leak;
+mod response;
+mod run;
 mod server;
+mod status;
+mod target;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use howdah_config::model::Config;
+use howdah_config::model::{Config, User, WorkerPool};
 
-use self::compare::{NewServers, Page, Visits};
-use self::server::{Leak, Response, Target, TestServer};
+use self::caddyfile::Application;
+use self::compare::{Difference, Differences, Page};
+use self::leak::Leak;
+use self::run::Run;
+pub(crate) use self::target::RequestHeader;
+use self::target::{Scheme, Target, TargetError};
 use super::report::{Area, Finding, Level, Report};
 use crate::php_executable::executables;
-
-/// Requests of each page at the first server: the first warms up, the second receives what other pages left behind, the
-/// third and fourth show what always differs, the last comes after other pages.
-const ROUNDS: usize = 5;
-/// Requests of each page at each of the two further servers, if there are several pages.
-const ROUNDS_NEW_SERVER: usize = 2;
+use crate::rights::users;
 
 /// Why the check was not possible.
 #[derive(Debug, thiserror::Error)]
 enum LeakCheckError {
     #[error("there is no worker script: leaks are left in worker mode only")]
     NoWorker,
-    #[error("{0} is not a path such as /cart or a URL such as http://localhost/cart")]
-    Url(String),
+    #[error(transparent)]
+    Target(#[from] TargetError),
     #[error("the server does not start: {0}")]
     Start(String),
     #[error("{url}: {error}")]
@@ -39,7 +45,7 @@ impl LeakCheckError {
     fn advice(&self) -> &'static str {
         match self {
             Self::NoWorker => "name the worker script with --worker or --config",
-            Self::Url(_) => "give paths that begin with /, or whole URLs",
+            Self::Target(error) => error.advice(),
             Self::Start(_) => {
                 "the worker script has to boot first: `howdah php-server --worker SCRIPT` shows its whole log"
             }
@@ -51,88 +57,149 @@ impl LeakCheckError {
 }
 
 /// Checks each worker of the configuration.
-pub(super) fn check(config: &Config, root: Option<&Path>, urls: &[String], report: &mut Report) {
-    let result = targets(urls).and_then(|targets| {
-        if config.workers.is_empty() {
-            return Err(LeakCheckError::NoWorker);
-        }
-        let php = executables(config).split_off(1 + config.pools.len());
-        for (pool, php) in config.workers.iter().zip(php) {
-            let options = server::Options {
-                script: PathBuf::from(&pool.file),
-                root: root.map(Path::to_owned),
-                php,
-                ini: config.global.php.ini.all(),
-                env: pool.options.env.clone(),
-            };
-            check_worker(&options, &targets, report)?;
-        }
-        Ok(())
-    });
+pub(super) fn check(
+    config: &Config,
+    urls: &[String],
+    headers: &[RequestHeader],
+    report: &mut Report,
+) {
+    let result = check_workers(config, urls, headers, report);
     if let Err(error) = result {
-        report.error(Area::Leaks, error.to_string(), error.advice());
+        let text = target::hide_values(headers, &error.to_string());
+        report.error(Area::Leaks, text, error.advice());
     }
 }
 
-fn targets(urls: &[String]) -> Result<Vec<Target>, LeakCheckError> {
-    let parse = |url: &String| Target::parse(url).ok_or_else(|| LeakCheckError::Url(url.clone()));
-    urls.iter().map(parse).collect()
-}
-
-fn check_worker(
-    options: &server::Options,
-    targets: &[Target],
+fn check_workers(
+    config: &Config,
+    urls: &[String],
+    headers: &[RequestHeader],
     report: &mut Report,
 ) -> Result<(), LeakCheckError> {
-    let (leaks, pages) = request_pages(options, targets)?;
+    let targets = target::targets(urls)?;
+    if config.workers.is_empty() {
+        return Err(LeakCheckError::NoWorker);
+    }
+    // Without a configuration file, the user is that of `php-server`.
+    let mut config = config.clone();
+    users::settle_php_server(&mut config);
+    let php = executables(&config).split_off(1 + config.pools.len());
+    for (pool, php) in config.workers.iter().zip(php) {
+        let mut application = application(&config, pool, php);
+        application.variables = variables(&targets);
+        let run = Run {
+            application: &application,
+            targets: &targets,
+            headers,
+            requests: 0,
+        };
+        check_worker(run, report)?;
+    }
+    Ok(())
+}
+
+fn application(config: &Config, pool: &WorkerPool, php: PathBuf) -> Application {
+    let settings = &config.global.php;
+    let roots = super::roots(config);
+    let is_text = |root: &PathBuf| root.to_str().map(str::to_owned);
+    let root = pool.root.clone().or_else(|| roots.iter().find_map(is_text));
+    // Only root can change users.
+    let user = |user: Option<&User>| user.filter(|_| is_root()).cloned();
+    Application {
+        script: pool.file.clone(),
+        root: root.unwrap_or_else(|| folder(&pool.file)),
+        php,
+        ini: settings.ini.clone(),
+        worker_ini: pool.settings.ini.clone(),
+        worker: pool.options.clone(),
+        rollback: pool.settings.limits.rollback,
+        user: is_root().then(|| config.global.user.clone().unwrap_or_else(root_user)),
+        php_user: user(pool.settings.user.as_ref().or(settings.user.as_ref())),
+        clear_env: settings.environment.clear,
+        withheld: settings.environment.withheld.iter().cloned().collect(),
+        variables: Vec::new(),
+    }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// The user of a server that stays root, for want of another one that can read the application.
+fn root_user() -> User {
+    User {
+        name: "root".into(),
+        group: None,
+    }
+}
+
+fn folder(file: &str) -> String {
+    let folder = Path::new(file).parent().and_then(Path::to_str);
+    folder.unwrap_or("/").to_owned()
+}
+
+/// What PHP sees of HTTPS, which the server itself does not have.
+fn variables(targets: &[Target]) -> Vec<(&'static str, &'static str)> {
+    let has_https = |target: &Target| target.scheme == Some(Scheme::Https);
+    if !targets.iter().any(has_https) {
+        return Vec::new();
+    }
+    let mut variables = vec![("HTTPS", "on"), ("REQUEST_SCHEME", "https")];
+    if targets.iter().all(|target| !target.has_port) {
+        variables.push(("SERVER_PORT", "443"));
+    }
+    variables
+}
+
+fn check_worker(mut run: Run<'_>, report: &mut Report) -> Result<(), LeakCheckError> {
+    let (leaks, mut pages) = run.first_server()?;
     for leak in &leaks {
         report_leak(leak, report);
     }
-    let mut problems = leaks.len();
-    for (target, page) in targets.iter().zip(&pages) {
-        problems += report_page(target, page, report);
+    run.new_servers(&mut pages)?;
+    let differences = confirmed_differences(&mut run, &pages)?;
+    let mut is_clean = leaks.is_empty();
+    for ((target, page), differences) in run.targets.iter().zip(&pages).zip(&differences) {
+        is_clean &= report_differences(&run, target, differences, report);
+        is_clean &= report_status(&run, target, page, report);
     }
-    if problems == 0 {
-        let several = targets.len() > 1;
-        let rounds = ROUNDS + if several { 2 * ROUNDS_NEW_SERVER } else { 0 };
+    if is_clean {
+        let pages = match pages.len() {
+            1 => "one page".to_owned(),
+            number => format!("{number} pages"),
+        };
         report.ok(
             Area::Leaks,
             format!(
-                "{}: {} requests of {} in different orders left nothing behind, and got the same responses",
-                options.script.display(),
-                targets.len() * rounds,
-                if several { format!("{} pages", targets.len()) } else { "one page".into() }
+                "{}: {} requests of {pages} in different orders left nothing behind, and got the same responses",
+                run.application.script, run.requests
             ),
         );
     }
     Ok(())
 }
 
-/// Requests the pages in different orders; returns the reported leaks and the responses.
-fn request_pages(
-    options: &server::Options,
-    targets: &[Target],
-) -> Result<(Vec<Leak>, Vec<Page>), LeakCheckError> {
-    let mut server = start(options)?;
-    let mut pages: Vec<Page> = targets.iter().map(|_| Page::default()).collect();
-    let send = |page: usize| request(&server, &targets[page]);
-    for (page, seen) in pages.iter_mut().enumerate() {
-        seen.first = send(page)?;
+/// The differences of each page that come from the memory of the worker.
+fn confirmed_differences(
+    run: &mut Run<'_>,
+    pages: &[Page],
+) -> Result<Vec<Differences>, LeakCheckError> {
+    let found: Vec<Differences> = pages.iter().map(Page::differences).collect();
+    let suspects = found
+        .iter()
+        .enumerate()
+        .filter(|(_, found)| !found.is_empty());
+    let suspects: Vec<usize> = suspects.map(|(page, _)| page).collect();
+    if suspects.is_empty() {
+        return Ok(found);
     }
-    for (page, seen) in pages.iter_mut().enumerate() {
-        send(page)?;
-        seen.before = [send(page)?, send(page)?];
-    }
-    for page in (0..pages.len()).rev() {
-        pages[page].after = send(page)?;
-    }
-    // The leaks of a request are reported when its worker claims the next one.
-    send(0)?;
-    let leaks = server.stop();
-    if targets.len() > 1 {
-        restart(options, targets, &mut pages)?;
-    }
-    Ok((leaks, pages))
+    let (_, mut again) = run.first_server()?;
+    run.new_servers(&mut again)?;
+    let stateless = run.stateless(&suspects)?;
+    let confirmed = found.into_iter().zip(&again).zip(&stateless);
+    Ok(confirmed
+        .map(|((found, again), stateless)| found.confirmed_by(&again.differences(), stateless))
+        .collect())
 }
 
 fn report_leak(leak: &Leak, report: &mut Report) {
@@ -147,77 +214,49 @@ fn report_leak(leak: &Leak, report: &mut Report) {
     });
 }
 
-/// Reports how the responses of a page depend on other requests; returns the number of such problems.
-fn report_page(target: &Target, page: &Page, report: &mut Report) -> usize {
-    let mut problems = 0;
-    if let Some(difference) = page.difference() {
-        problems += 1;
-        report.error(
-            Area::Leaks,
-            format!(
-                "{} depends on the requests that were served before: {difference}",
-                target.url
-            ),
+/// Reports how the responses of a page depend on other requests; returns whether they do not.
+fn report_differences(
+    run: &Run<'_>,
+    target: &Target,
+    differences: &Differences,
+    report: &mut Report,
+) -> bool {
+    let mut is_clean = true;
+    let mut add = |what: &str, difference: String, advice: &str| {
+        is_clean = false;
+        let difference = target::hide_values(run.headers, &difference);
+        let text = format!("{} depends on {what}: {difference}", target.url);
+        report.error(Area::Leaks, text, advice);
+    };
+    if let Some(difference) = differences.after.text() {
+        add(
+            "the requests that were served before",
+            difference,
             "look for state of a request in static properties, globals and services of the boot",
         );
     }
-    if let Some(difference) = page.difference_by_order() {
-        problems += 1;
-        report.error(
-            Area::Leaks,
-            format!(
-                "{} depends on which page a new worker serves first: {difference}",
-                target.url
-            ),
+    if let Some(difference) = differences.by_order.iter().find_map(Difference::text) {
+        add(
+            "which page a new worker serves first",
+            difference,
             "look for values of a request that are set once, such as `self::$user ??= …`, or set by one page and shown by another",
         );
     }
-    if page.after.status >= 500 {
-        report.warning(
-            Area::Leaks,
-            format!("{} has status {}", target.url, page.after.status),
-            "a page that fails shows few leaks: see the log of the application",
-        );
-    }
-    problems
+    is_clean
 }
 
-fn start(options: &server::Options) -> Result<TestServer, LeakCheckError> {
-    TestServer::start(options).map_err(|error| LeakCheckError::Start(error.to_string()))
-}
-
-fn request(server: &TestServer, target: &Target) -> Result<Response, LeakCheckError> {
-    server.get(target).map_err(|error| LeakCheckError::Request {
-        url: target.url.clone(),
-        error,
-    })
-}
-
-/// Requests the pages from two new servers, in reverse order and in the same order as before.
-fn restart(
-    options: &server::Options,
-    targets: &[Target],
-    pages: &mut [Page],
-) -> Result<(), LeakCheckError> {
-    let in_order = |order: Vec<usize>| -> Result<Vec<Visits>, LeakCheckError> {
-        let mut visits: Vec<Visits> = targets.iter().map(|_| Visits::default()).collect();
-        let server = start(options)?;
-        for &page in &order {
-            visits[page].first = request(&server, &targets[page])?;
-        }
-        for &page in &order {
-            visits[page].last = request(&server, &targets[page])?;
-        }
-        Ok(visits)
+/// Reports responses without the page; returns whether there are none.
+fn report_status(run: &Run<'_>, target: &Target, page: &Page, report: &mut Report) -> bool {
+    let Some(failure) = status::failure(page) else {
+        return true;
     };
-    let reverse = in_order((0..targets.len()).rev().collect())?;
-    // Last: data that the pages have created by then is in this one too.
-    let same = in_order((0..targets.len()).collect())?;
-    for ((page, reverse_order), same_order) in pages.iter_mut().zip(reverse).zip(same) {
-        page.new_servers = Some(NewServers {
-            same_order,
-            reverse_order,
-        });
-    }
-    Ok(())
+    let text = target::hide_values(run.headers, &failure.text);
+    report.findings.push(Finding {
+        area: Area::Leaks,
+        level: failure.level,
+        text: format!("{} {text}", target.url),
+        advice: Some(failure.advice.into()),
+        places: Vec::new(),
+    });
+    false
 }

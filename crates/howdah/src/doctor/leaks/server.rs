@@ -1,15 +1,22 @@
-//! A server with one worker and `--detect-leaks`, and requests to it.
+//! A server with one worker, and requests to it.
 
+use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+
+use super::caddyfile::{Application, BRACE, Mode};
+use super::leak::Leak;
+use super::response::Response;
+use super::target::{RequestHeader, Target};
 
 /// How long a server may take to boot its application.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -17,103 +24,6 @@ const START_LIMIT: Duration = Duration::from_secs(60);
 const RESPONSE_LIMIT: Duration = Duration::from_secs(30);
 /// Maximum length of a response that is compared.
 const MAX_RESPONSE: u64 = 16 << 20;
-/// The logger of findings.
-const LOGGER: &str = "howdah::leaks";
-
-/// The application that the server runs.
-#[derive(Debug)]
-pub(super) struct Options {
-    pub(super) script: PathBuf,
-    pub(super) root: Option<PathBuf>,
-    pub(super) php: PathBuf,
-    pub(super) ini: Vec<(String, String)>,
-    pub(super) env: Vec<(String, String)>,
-}
-
-/// A page to request.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Target {
-    /// The URL as given by the user.
-    pub(super) url: String,
-    host: String,
-    path: String,
-}
-
-impl Target {
-    /// A path, or a URL whose host is sent.
-    pub(super) fn parse(url: &str) -> Option<Self> {
-        let uri: http::Uri = url.parse().ok()?;
-        let path = uri.path_and_query()?.as_str();
-        path.starts_with('/').then(|| Self {
-            url: url.to_owned(),
-            host: uri
-                .authority()
-                .map_or_else(|| "localhost".to_owned(), ToString::to_string),
-            path: path.to_owned(),
-        })
-    }
-}
-
-/// A response, its header names in lower case.
-#[derive(Debug, Default, Clone)]
-pub(super) struct Response {
-    pub(super) status: u16,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: String,
-}
-
-impl Response {
-    fn parse(bytes: &[u8]) -> io::Result<Self> {
-        let malformed = || io::Error::new(io::ErrorKind::InvalidData, "no valid response");
-        let text = String::from_utf8_lossy(bytes);
-        let (head, body) = text.split_once("\r\n\r\n").ok_or_else(malformed)?;
-        let mut lines = head.lines();
-        let status = lines.next().and_then(|line| line.split(' ').nth(1));
-        let header = |line: &str| {
-            let (name, value) = line.split_once(':')?;
-            Some((name.to_ascii_lowercase(), value.trim().to_owned()))
-        };
-        Ok(Self {
-            status: status
-                .and_then(|status| status.parse().ok())
-                .ok_or_else(malformed)?,
-            headers: lines.filter_map(header).collect(),
-            body: body.to_owned(),
-        })
-    }
-}
-
-/// State that a request left behind, as the server logs it.
-#[derive(Debug)]
-pub(super) struct Leak(Value);
-
-impl Leak {
-    fn field(&self, name: &str) -> &str {
-        self.0[name].as_str().unwrap_or_default()
-    }
-
-    pub(super) fn text(&self) -> String {
-        let (kind, path, why) = (self.field("kind"), self.field("path"), self.field("why"));
-        let (method, uri, value) = (self.field("method"), self.field("uri"), self.field("value"));
-        let member = self.field("member");
-        let member = if member.is_empty() || member == path {
-            String::new()
-        } else {
-            format!(" ({member})")
-        };
-        format!("{kind} {path}{member} {why}: {value}, by {method} {uri}")
-    }
-
-    pub(super) fn places(&self) -> Vec<String> {
-        let file = self.field("file");
-        let line = self.0["line"].as_u64().unwrap_or(0);
-        let is_known = !file.is_empty();
-        is_known
-            .then(|| format!("{file}:{line}"))
-            .into_iter()
-            .collect()
-    }
-}
 
 /// A server for the leak check. It is stopped when it is dropped.
 #[derive(Debug)]
@@ -123,31 +33,23 @@ pub(super) struct TestServer {
     log: Receiver<Value>,
     reader: Option<JoinHandle<()>>,
     leaks: Vec<Leak>,
+    requests: Cell<usize>,
 }
 
 impl TestServer {
-    pub(super) fn start(options: &Options) -> io::Result<Self> {
-        let mut worker = options.script.clone().into_os_string();
-        worker.push(",1");
+    pub(super) fn start(application: &Application, mode: Mode) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
+        // In memory: it may contain passwords.
         command
-            .args(["php-server", "--listen", "127.0.0.1:0", "--no-compress"])
-            .args(["--detect-leaks", "--worker"])
-            .arg(worker)
-            .arg("--php")
-            .arg(&options.php);
-        if let Some(root) = &options.root {
-            command.arg("--root").arg(root);
-        }
-        for (name, value) in &options.ini {
-            command.arg("--php-ini").arg(format!("{name}={value}"));
-        }
-        command.envs(options.env.iter().map(|(name, value)| (name, value)));
-        let mut child = command
-            .stdin(Stdio::null())
+            .args(["run", "--config", "/proc/self/fd/0"])
+            .stdin(memory_file(&application.caddyfile(mode))?)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
-            .spawn()?;
+            .env(BRACE, "{");
+        for name in &application.withheld {
+            command.env_remove(name);
+        }
+        let mut child = command.spawn()?;
         let (sender, log) = channel();
         let errors = child.stderr.take();
         let reader = std::thread::spawn(move || {
@@ -169,13 +71,14 @@ impl TestServer {
             log,
             reader: Some(reader),
             leaks: Vec::new(),
+            requests: Cell::new(0),
         };
         server.wait_ready()?;
         Ok(server)
     }
 
     fn wait_ready(&mut self) -> io::Result<()> {
-        let mut output = String::new();
+        let mut output = Vec::new();
         loop {
             let record = self
                 .log
@@ -183,15 +86,11 @@ impl TestServer {
                 .map_err(|error| match error {
                     RecvTimeoutError::Timeout => io::Error::new(
                         io::ErrorKind::TimedOut,
-                        format!("it is not ready in time. {output}"),
+                        format!("it is not ready in time. {}", cause(&output)),
                     ),
-                    RecvTimeoutError::Disconnected => io::Error::other(output.clone()),
+                    RecvTimeoutError::Disconnected => io::Error::other(cause(&output)),
                 })?;
-            let text = match &record {
-                Value::String(line) => line.clone(),
-                record => message(record).to_owned(),
-            };
-            match &*text {
+            match message(&record) {
                 "listening" => {
                     let address = record["address"].as_str();
                     self.address = address
@@ -200,8 +99,7 @@ impl TestServer {
                 }
                 "ready" => return Ok(()),
                 _ => {
-                    output.push_str(&text);
-                    output.push('\n');
+                    output.push(message(&record).to_owned());
                     self.note(record);
                 }
             }
@@ -209,17 +107,19 @@ impl TestServer {
     }
 
     /// Sends one request, on a separate connection.
-    pub(super) fn get(&self, target: &Target) -> io::Result<Response> {
+    pub(super) fn get(&self, target: &Target, headers: &[RequestHeader]) -> io::Result<Response> {
+        self.requests.set(self.requests.get() + 1);
         let mut stream = TcpStream::connect_timeout(&self.address, RESPONSE_LIMIT)?;
         stream.set_read_timeout(Some(RESPONSE_LIMIT))?;
-        // HTTP/1.0 responses end with the connection, and are not chunked.
-        let Target { host, path, .. } = target;
-        let request =
-            format!("GET {path} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: howdah-doctor\r\n\r\n");
-        stream.write_all(request.as_bytes())?;
+        stream.write_all(&request(target, headers))?;
         let mut bytes = Vec::new();
         stream.take(MAX_RESPONSE).read_to_end(&mut bytes)?;
         Response::parse(&bytes)
+    }
+
+    /// Requests so far.
+    pub(super) fn requests(&self) -> usize {
+        self.requests.get()
     }
 
     /// Stops it, and returns the leaks that it has logged.
@@ -232,9 +132,7 @@ impl TestServer {
     }
 
     fn note(&mut self, record: Value) {
-        if record["logger"] == LOGGER && record["kind"].is_string() {
-            self.leaks.push(Leak(record));
-        }
+        self.leaks.extend(Leak::of(record));
     }
 
     /// Stops the process and reads its log to the end.
@@ -258,51 +156,97 @@ impl Drop for TestServer {
     }
 }
 
+/// A file without a name.
+fn memory_file(text: &str) -> io::Result<Stdio> {
+    let file: OwnedFd = memfd_create("howdah-doctor", MemfdFlags::CLOEXEC)?;
+    let mut file = std::fs::File::from(file);
+    file.write_all(text.as_bytes())?;
+    Ok(file.into())
+}
+
+fn request(target: &Target, headers: &[RequestHeader]) -> Vec<u8> {
+    let Target { host, path, .. } = target;
+    // HTTP/1.0 responses end with the connection, and are not chunked.
+    let mut request = format!("GET {path} HTTP/1.0\r\nHost: {host}\r\n").into_bytes();
+    if !headers
+        .iter()
+        .any(|header| header.is(&http::header::USER_AGENT))
+    {
+        request.extend_from_slice(b"User-Agent: howdah-doctor\r\n");
+    }
+    for header in headers {
+        header.write(&mut request);
+    }
+    request.extend_from_slice(b"\r\n");
+    request
+}
+
+/// The text of a log record, or of a line that is none.
 fn message(record: &Value) -> &str {
-    record["msg"].as_str().unwrap_or_default()
+    let text = record.as_str().or_else(|| record["msg"].as_str());
+    text.unwrap_or_default()
+}
+
+/// Why the server did not start, from its output: the last message of the program, else the last line.
+fn cause(output: &[String]) -> String {
+    const END: &str = "howdah: ";
+    let lines = output.iter().flat_map(|message| message.lines());
+    let lines: Vec<&str> = lines.collect();
+    let end = lines.iter().rposition(|line| line.starts_with(END));
+    let start = end.unwrap_or(lines.len().saturating_sub(1));
+    let is_detail =
+        |line: &&&str| line.starts_with("Stack trace:") || line.starts_with("The worker script ");
+    let of_message = lines[start..].iter().take_while(|line| !is_detail(line));
+    let of_message: Vec<&str> = of_message.map(|line| line.trim()).collect();
+    let text = of_message.join(" ");
+    let text = text.strip_prefix(END).unwrap_or(&text);
+    // PHP's own message names the script.
+    match text.split_once("times in a row: ") {
+        Some((_, php)) => php.to_owned(),
+        None => text.to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::target::targets;
     use super::*;
 
     #[test]
-    fn targets_are_paths_or_urls() {
-        let target = |url| Target::parse(url).map(|target| (target.host, target.path));
-        let of = |host: &str, path: &str| Some((host.to_owned(), path.to_owned()));
-        assert_eq!(target("/cart?a=b"), of("localhost", "/cart?a=b"));
-        assert_eq!(target("https://shop.test/a"), of("shop.test", "/a"));
-        assert_eq!(target("https://shop.test"), of("shop.test", "/"));
-        for wrong in ["", "cart", "*"] {
-            assert_eq!(Target::parse(wrong), None, "{wrong}");
-        }
+    fn the_cause_is_one_message_on_one_line() {
+        let of = |lines: &[&str]| cause(&lines.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let boot = [
+            "PHP Fatal error:  Uncaught Exception: no\ndb in /a.php:2\nStack trace:\n#0 {main}",
+            "The worker script /a.php ended with an error",
+            "howdah: worker script /a.php: pool a did not start, 1 times in a row: PHP Fatal error:  Uncaught \
+             Exception: no",
+            "db in /a.php:2",
+            "Stack trace:",
+            "#0 {main}",
+        ];
+        let expected = "PHP Fatal error:  Uncaught Exception: no db in /a.php:2";
+        assert_eq!(of(&boot), expected);
+        let missing = "worker script /a.php: No such file";
+        assert_eq!(of(&["info", &format!("howdah: {missing}")]), missing);
+        assert_eq!(of(&["one", "killed"]), "killed");
+        assert_eq!(of(&[]), "");
     }
 
     #[test]
-    fn a_leak_of_a_service_has_its_declaration() {
-        let leak = |path: &str, member: &str| {
-            Leak(
-                serde_json::json!({"kind": "object property", "path": path, "member": member, "why": "grows",
-                "value": "array(4)", "method": "GET", "uri": "/a"}),
-            )
+    fn header_fields_follow_those_of_the_request() {
+        let target = &targets(&["http://shop.test/a?b".into()]).expect("valid")[0];
+        let sent = |headers: &[&str]| {
+            let headers: Vec<RequestHeader> = headers
+                .iter()
+                .map(|text| text.parse().expect("valid"))
+                .collect();
+            String::from_utf8(request(target, &headers)).expect("ASCII")
         };
-        assert_eq!(
-            leak("$GLOBALS['app']->lines", r"App\Logger::$lines").text(),
-            r"object property $GLOBALS['app']->lines (App\Logger::$lines) grows: array(4), by GET /a"
-        );
-        let own = r"App\Logger::$lines";
-        assert_eq!(
-            leak(own, own).text(),
-            r"object property App\Logger::$lines grows: array(4), by GET /a"
-        );
-    }
-
-    #[test]
-    fn responses_are_split() {
-        let response = Response::parse(b"HTTP/1.0 302 Found\r\nLocation: /a\r\n\r\nmoved");
-        let response = response.expect("valid");
-        assert_eq!((response.status, &*response.body), (302, "moved"));
-        assert_eq!(response.headers, [("location".into(), "/a".into())]);
-        assert!(Response::parse(b"nonsense").is_err());
+        let head = "GET /a?b HTTP/1.0\r\nHost: shop.test\r\n";
+        let agent = "User-Agent: howdah-doctor\r\n";
+        assert_eq!(sent(&[]), format!("{head}{agent}\r\n"));
+        let own = ["User-Agent: mine", "X-A: 1", "X-A: 2"];
+        let fields = "user-agent: mine\r\nx-a: 1\r\nx-a: 2\r\n";
+        assert_eq!(sent(&own), format!("{head}{fields}\r\n"));
     }
 }
