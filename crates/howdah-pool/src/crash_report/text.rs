@@ -5,7 +5,7 @@ const MASK: &str = "***";
 /// Most characters of a URI.
 const URI_MAX: usize = 2048;
 /// A parameter whose name contains one of these holds a secret.
-const SECRET_PARTS: [&str; 11] = [
+const SECRET_PARTS: [&str; 12] = [
     "token",
     "secret",
     "passw",
@@ -13,6 +13,7 @@ const SECRET_PARTS: [&str; 11] = [
     "credential",
     "signature",
     "session",
+    "sessid",
     "auth",
     "bearer",
     "jwt",
@@ -42,12 +43,34 @@ pub(crate) fn masked_uri(uri: &str) -> String {
     let Some((path, query)) = uri.split_once('?') else {
         return line(uri, URI_MAX);
     };
-    let pairs = query.split('&').map(|pair| match pair.split_once('=') {
-        Some((name, value)) if !value.is_empty() && is_secret(name) => format!("{name}={MASK}"),
-        _ => pair.to_owned(),
+    line(&format!("{path}?{}", masked_query(query)), URI_MAX)
+}
+
+/// A second `?` begins parameters as well: some clients append theirs to any URI.
+fn masked_query(query: &str) -> String {
+    let pairs = query.split_inclusive(['&', '?']).map(|part| {
+        let (pair, end) = match part.strip_suffix(['&', '?']) {
+            Some(pair) => (pair, &part[pair.len()..]),
+            None => (part, ""),
+        };
+        match pair.split_once('=') {
+            Some((name, value)) if !value.is_empty() && (is_secret(name) || has_secret(value)) => {
+                format!("{name}={MASK}{end}")
+            }
+            _ => part.to_owned(),
+        }
     });
-    let query = pairs.collect::<Vec<_>>().join("&");
-    line(&format!("{path}?{query}"), URI_MAX)
+    pairs.collect()
+}
+
+/// Whether the value is a URL, as it was sent, with a password or with parameters that are secrets.
+fn has_secret(value: &str) -> bool {
+    let url = decoded(value);
+    let authority = url.split_once("://").map_or("", |(_, rest)| {
+        rest.split(['/', '?', '#']).next().unwrap_or_default()
+    });
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    authority.contains('@') || masked_query(query) != query
 }
 
 /// Decides by the name of a parameter, as it was sent.
@@ -91,6 +114,14 @@ mod tests {
             ("/?token=&x", "/?token=&x"),
             ("/?access_token=a=b", "/?access_token=***"),
             ("/?%zz=1&%", "/?%zz=1&%"),
+            ("/?PHPSESSID=abc&x=1", "/?PHPSESSID=***&x=1"),
+            ("/?a=1?token=abc&b=2", "/?a=1?token=***&b=2"),
+            ("/?to=https%3A%2F%2Fu%3Apw%40h%2F", "/?to=***"),
+            ("/?to=%2Fcart%3Ftoken%3Dabc&x=1", "/?to=***&x=1"),
+            (
+                "/?to=https%3A%2F%2Fh%2Fcart%3Fpage%3D1",
+                "/?to=https%3A%2F%2Fh%2Fcart%3Fpage%3D1",
+            ),
         ] {
             assert_eq!(masked_uri(uri), masked);
         }
