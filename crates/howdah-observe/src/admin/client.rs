@@ -209,6 +209,11 @@ impl Client {
             .take(MAX_RESPONSE)
             .read_to_end(&mut bytes)
             .map_err(|error| self.connection_error(error))?;
+        if bytes.is_empty() {
+            // It has exited, or closes connections when it does.
+            let closed = io::Error::new(ErrorKind::UnexpectedEof, "it closed the connection");
+            return Err(self.connection_error(closed));
+        }
         let not_http = || ClientError::NotHttp(self.address.clone());
         let head_end =
             find(&bytes[..bytes.len().min(MAX_HEAD)], b"\r\n\r\n").ok_or_else(not_http)?;
@@ -224,6 +229,11 @@ impl Client {
     }
 
     fn connection_error(&self, source: io::Error) -> ClientError {
+        let source = match source.kind() {
+            // What a socket's read reports after its time limit.
+            ErrorKind::WouldBlock => io::Error::new(ErrorKind::TimedOut, "it sent nothing in time"),
+            _ => source,
+        };
         ClientError::Io {
             address: self.address.clone(),
             source,
@@ -257,4 +267,39 @@ fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
 
 fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
     bytes.windows(text.len()).position(|window| window == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_server_that_exits_or_hangs_is_no_other_program() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let client = Client::new(address.to_string().parse().expect("an address"));
+        let limit = Some(Duration::from_millis(50));
+        let error =
+            |result: Result<Reply, ClientError>| result.err().expect("an error").to_string();
+        // The backlog of the listener accepts the connection.
+        let silent = error(client.request("GET", "/", limit));
+        assert!(
+            silent.ends_with("did not respond: it sent nothing in time"),
+            "{silent}"
+        );
+        let closes = std::thread::spawn(move || {
+            for _ in 0..2 {
+                let (mut stream, _) = listener.accept().expect("a client");
+                // The first client has gone; the second one's request must be read, or the connection is reset.
+                let _ = stream.read(&mut [0; 4096]);
+            }
+        });
+        let closed = error(client.request("GET", "/", None));
+        assert!(
+            closed.ends_with("did not respond: it closed the connection"),
+            "{closed}"
+        );
+        closes.join().expect("no panic");
+    }
 }
