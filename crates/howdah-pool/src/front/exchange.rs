@@ -20,6 +20,7 @@ use crate::crashes::Target;
 use crate::process::slow_log::SlowTimer;
 use crate::response::{CallError, Head, ScriptResult, ScriptUsage};
 use crate::status::SlowOutcome;
+use crate::system::clock::monotonic_ns;
 
 /// Interim responses of one request that may wait to be passed on.
 const INTERIMS_MAX: usize = 64;
@@ -128,6 +129,20 @@ impl ExchangeState {
             observer.on_claim(shm.claimed_ns(slot), worker);
             self.claim_reported = true;
         }
+    }
+
+    /// When the worker claimed the request: as it says itself, but not before the request was queued. `now` for one that
+    /// is about to say so.
+    pub(crate) fn find_claim(&mut self, shm: &Front, now: Instant) -> Instant {
+        let seen = *self.running_since.get_or_insert(now);
+        let claimed = self.slot.map_or(0, |slot| shm.claimed_ns(slot));
+        let age = Duration::from_nanos(monotonic_ns().saturating_sub(claimed));
+        let since = match now.checked_sub(age) {
+            Some(since) if claimed > 0 => since.clamp(self.queued_at.min(seen), seen),
+            _ => seen,
+        };
+        self.running_since = Some(since);
+        since
     }
 
     /// The same for a worker without output, which may be about to write the time.

@@ -63,7 +63,7 @@ impl Inner {
                     let running = RunningRequest {
                         slot,
                         worker,
-                        since: *state.running_since.get_or_insert(now),
+                        since: state.find_claim(&table.shm, now),
                     };
                     state.report_silent_claim(&table.shm, worker);
                     self.sample_slow(table, &mut state, &running, now);
@@ -129,9 +129,17 @@ impl Inner {
 
     /// Logs the timeline of a slow request when it leaves its worker.
     pub(super) fn end_slow(&self, state: &mut ExchangeState, outcome: SlowOutcome, repeated: bool) {
-        let Some((log, _)) = self.slow_log.as_ref().zip(state.slow.take()) else {
+        let limit = state.slow.take().and(self.options.limits.slow_log);
+        let Some((log, limit)) = self.slow_log.as_ref().zip(limit) else {
             return;
         };
+        let at = Instant::now();
+        // It may have become slow since the last sweep.
+        if let Some(since) = state.running_since
+            && at.duration_since(since) >= limit
+        {
+            log.begin(state.request_id, since);
+        }
         let target = state.target.as_ref();
         let end = SlowEnd {
             outcome,
@@ -140,7 +148,7 @@ impl Inner {
             title: target.map_or_else(String::new, |own| {
                 text::line(&format!("{} {}", own.method, own.path), TITLE_MAX)
             }),
-            at: Instant::now(),
+            at,
         };
         let Some(timeline) = log.end(state.request_id, end) else {
             return;

@@ -55,6 +55,8 @@ function handle(): void
         file_put_contents($_GET['gate'] . '.reached', 'x');
         fgetc(fopen($_GET['gate'] . '.open', 'r'));
         end_as($_GET['end'] ?? '');
+    } elseif (isset($_GET['just'])) {
+        usleep(201_000);
     } elseif (isset($_GET['waits'])) {
         Report::sleeps();
         Report::selects();
@@ -92,6 +94,19 @@ fn in_waits(server: &Server) {
     ] {
         assert!(ended.contains(place), "{ended}");
     }
+    // From the claim on, not from when the front noticed it.
+    let (_, time) = ended.split_once(ENDED).expect("a time");
+    let time = time.split_once(' ').expect("a unit").0;
+    let time: f64 = time.parse().expect("seconds");
+    assert!(time >= 1.8, "{ended}");
+}
+
+/// Without time for a sample.
+fn just_above_the_limit(server: &Server) {
+    server.get("/index.php?just=1").assert(200, "done");
+    server.wait_line("its end", |line| {
+        line.raw.contains(ENDED) && line.raw.contains("just=1")
+    });
 }
 
 fn check(server: &Server) {
@@ -100,6 +115,7 @@ fn check(server: &Server) {
     let mut gate = server.gate("gate");
     in_gate(server, &mut gate);
     in_waits(server);
+    just_above_the_limit(server);
 }
 
 #[test]
