@@ -356,6 +356,7 @@ fn check_php(
             own.unwrap_or(&php).worker_script(file, report);
         }
     }
+    php.check_files(report);
     let facts = php.check(report)?;
     writable::php_folders(config, &facts.folders(), report);
     let count = application.map_or(0, php_files);

@@ -13,6 +13,13 @@ const JIT_EXITS_UNWIND: &str = "8.4";
 
 /// Checks the settings for an application with so many PHP files.
 pub(super) fn check(php: &Php, facts: &Facts, files: usize, report: &mut Report) {
+    if let Err(error) = php.start_with_opcache() {
+        return report.error(
+            Area::Php,
+            format!("PHP does not start with OPcache and these settings: {error}"),
+            "correct the setting that PHP names: without it the server does not start either",
+        );
+    }
     let jit = configured_jit(facts);
     settings(php, facts, files, jit.as_deref(), report);
     opcache_cost::check(php, jit.as_deref(), report);

@@ -122,6 +122,33 @@ impl Php {
         self.run(script, arguments, environment, &settings)
     }
 
+    /// Starts PHP with OPcache, which its command line leaves out. The code of `opcache.preload` is not run.
+    pub(super) fn start_with_opcache(&self) -> Result<(), ScriptError> {
+        let settings = [("opcache.enable_cli", "1"), ("opcache.preload", "")];
+        self.ask_set("<?php echo 'null';", &settings)
+    }
+
+    /// Reports settings that name files which do not exist.
+    pub(super) fn check_files(&self, report: &mut Report) {
+        const FILES: [&str; 3] = ["opcache.preload", "auto_prepend_file", "auto_append_file"];
+        for (name, value) in &self.settings {
+            // PHP looks for others in its `include_path`, too.
+            let is_missing = |file: &str| file.starts_with('/') && !Path::new(file).exists();
+            let missing = match &**name {
+                name if FILES.contains(&name) => is_missing(value),
+                "open_basedir" => value.split(':').all(is_missing),
+                _ => false,
+            };
+            if missing && !value.is_empty() {
+                report.error(
+                    Area::Php,
+                    format!("php_ini {name}: {value} does not exist"),
+                    "create it, or correct the path: PHP does not start, or every request fails",
+                );
+            }
+        }
+    }
+
     /// Runs a script with additional settings.
     pub(super) fn ask_set<T: DeserializeOwned>(
         &self,

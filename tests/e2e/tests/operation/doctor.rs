@@ -106,6 +106,34 @@ fn the_effect_of_opcache_and_jit_is_measured() {
 }
 
 #[test]
+fn settings_with_which_php_does_not_start_are_errors() {
+    let app = Www::new().file("public/index.php", "<?php echo 1;");
+    for (setting, text) in [
+        (
+            "opcache.memory_consumption 8",
+            "PHP does not start with OPcache",
+        ),
+        ("opcache.file_cache_only 1", "opcache.file_cache"),
+        (
+            "opcache.preload /nowhere/a.php",
+            "opcache.preload: /nowhere/a.php",
+        ),
+        (
+            "auto_prepend_file /nowhere/a.php",
+            "auto_prepend_file: /nowhere/a.php",
+        ),
+        (
+            "open_basedir /nowhere:/nothing",
+            "open_basedir: /nowhere:/nothing",
+        ),
+    ] {
+        let (ended, report) = doctor(&app, &format!("php_ini {setting}"), &[]);
+        assert_code(&ended, 1);
+        assert_eq!(finding(&report, text)["level"], "error", "{setting}");
+    }
+}
+
+#[test]
 fn faults_of_the_installation_are_errors_with_advice() {
     let app = Www::new();
     let (ended, report) = doctor(
