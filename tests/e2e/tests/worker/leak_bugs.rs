@@ -37,7 +37,7 @@ const fn bug(page: &'static str, input: Input, member: &'static str, why: &'stat
 }
 
 const BUGS: &[Bug] = &[
-    bug("instance", User, r"Bugs\Container::$instances", HOLDS),
+    bug("instance", User, r"Bugs\Container::$instances", "changes"),
     bug("bind", User, r"Bugs\Container::$bindings", HOLDS),
     bug("listener", User, r"Bugs\Dispatcher::$listeners", "grows"),
     bug(
