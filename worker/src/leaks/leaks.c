@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "look.h"
+#include "process/log.h"
 #include "request/body.h"
 
 bool howdah_leaks_on;
@@ -98,6 +99,16 @@ static void end_inspection(struct howdah_leak_look *look)
 	howdah_leak_look_free(look);
 }
 
+static void warn_truncated(const struct howdah_leak_look *look)
+{
+	static bool warned;
+	if (look->truncated && !warned) {
+		howdah_log_format(
+			'w', "detect_leaks: this worker has more values than can be checked; the others are left out");
+		warned = true;
+	}
+}
+
 static void compare(void)
 {
 	struct howdah_leak_look look;
@@ -106,6 +117,7 @@ static void compare(void)
 	look.input = &input;
 	howdah_leak_input_collect(&input, noted.method, noted.uri);
 	howdah_leak_walk(&look);
+	warn_truncated(&look);
 	howdah_leak_judge(&look, &noted, &input);
 	howdah_leak_input_begin(&input, NULL, 0);
 	end_inspection(&look);

@@ -23,6 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/log.h"
+
 #define SLOTS_MAX 65536u
 #define SEEN_MAX 65536u
 #define REQUESTS_KEPT 8
@@ -66,6 +68,16 @@ static struct howdah_leak_map history_index; /* `count` is the index */
 /* Requests and shapes of requests that were checked before the current one. */
 static struct howdah_leak_map seen;
 
+static void warn_full(void)
+{
+	static bool warned;
+	if (!warned) {
+		howdah_log_format(
+			'w', "detect_leaks: requests have changed %u values of this worker; it does not check others", SLOTS_MAX);
+		warned = true;
+	}
+}
+
 static struct history *history_of(uint64_t key)
 {
 	struct howdah_leak_slot *slot = howdah_leak_map_find(&history_index, key);
@@ -73,6 +85,7 @@ static struct history *history_of(uint64_t key)
 		return &histories[slot->count];
 	}
 	if (history_count == SLOTS_MAX) {
+		warn_full();
 		return NULL;
 	}
 	if (history_count == history_capacity) {
