@@ -154,7 +154,7 @@ foreach ($legible as $number => $ignored) {
 $lists = (object) ['кэш' => [], 'лог' => [], "bad\xff" => [], 'App\Cache' => []];
 $bearers = ['App\Cache' => [], 'Bearer abcDEF123ghi456' => []];
 $users = ['user:42' => [], 'user:pa55word:db' => []];
-$people = ['bob' => [], 'bob of bob@example.com' => []];
+$people = ['bob' => [], 'кэш' => [], 'bob of bob@example.com' => []];
 $streams = (object) ['open' => []];
 $target = (object) ['of' => ''];
 stream_wrapper_register('vault', 'Vault');
@@ -211,14 +211,14 @@ var QUERY_STRING do=texts
 run
 run
 run
-wait-log n46"
+wait-log $GLOBALS['hidden']->n46"
 run
 var REQUEST_URI /legible
 var QUERY_STRING do=legible
 run
 run
 run
-wait-log n36"
+wait-log $GLOBALS['shown']->n36"
 run
 var REQUEST_URI /names
 var QUERY_STRING do=names
@@ -232,8 +232,8 @@ var QUERY_STRING do=keys
 run
 run
 run
-run
 wait-log $GLOBALS['people']['(hidden)']
+run
 var REQUEST_URI /target?pw=sw%2521rd%2520fish
 var QUERY_STRING do=target
 run
@@ -303,7 +303,6 @@ stop
 
 
 
-
 [log l 7] {"kind":"object property",%s"path":"$GLOBALS['shown']->n0",%S"value":"\"author of the book: Bob\"",%s"uri":"/legible"}
 [log l 7] {"kind":"object property",%s"path":"$GLOBALS['shown']->n1",%S"value":"\"passenger: 3\"",%s"uri":"/legible"}
 [log l 7] {"kind":"object property",%s"path":"$GLOBALS['shown']->n2",%S"value":"\"Password: \"",%s"uri":"/legible"}
@@ -341,6 +340,7 @@ stop
 [log l 7] {"kind":"object property",%s"path":"$GLOBALS['shown']->n34",%S"value":"1.0000000000000001e+25",%s"uri":"/legible"}
 [log l 7] {"kind":"object property",%s"path":"$GLOBALS['shown']->n35",%S"value":"%d",%s"uri":"/legible"}
 [log l 7] {"kind":"object property",%s"path":"$GLOBALS['shown']->n36",%S"value":"\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\" (49 bytes)",%s"uri":"/legible"}
+
 
 
 
@@ -387,7 +387,6 @@ stop
 
 
 
-
 [log l 15] {"kind":"object property",%s"path":"$GLOBALS['lists']->кэш",%S"value":"array(3)",%s"uri":"/keys/(hidden)"}
 [log l 15] {"kind":"object property",%s"path":"$GLOBALS['lists']->лог",%S"value":"array(3)",%s"uri":"/keys/(hidden)"}
 [log l 15] {"kind":"object property",%s"path":"$GLOBALS['lists']->bad?",%S"value":"array(3)",%s"uri":"/keys/(hidden)"}
@@ -397,7 +396,9 @@ stop
 [log l 15] {"kind":"global variable",%s"path":"$GLOBALS['users']['user:42']",%S"value":"array(3)",%s"uri":"/keys/(hidden)"}
 [log l 15] {"kind":"global variable",%s"path":"$GLOBALS['users']['(hidden)']",%S"value":"array(3)",%s"uri":"/keys/(hidden)"}
 [log l 15] {"kind":"global variable",%s"path":"$GLOBALS['people']['bob']",%S"value":"array(3)",%s"uri":"/keys/(hidden)"}
+[log l 15] {"kind":"global variable",%s"path":"$GLOBALS['people']['кэш']",%S"value":"array(3)",%s"uri":"/keys/(hidden)"}
 [log l 15] {"kind":"global variable",%s"path":"$GLOBALS['people']['(hidden)']",%S"value":"array(3)",%s"uri":"/keys/(hidden)"}
+
 
 
 
