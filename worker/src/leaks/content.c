@@ -71,25 +71,6 @@ static uint64_t of_scalar(const zval *value)
 	return howdah_leak_mix(Z_TYPE_P(value) + 1u, bits);
 }
 
-static uint64_t of_array(const HashTable *array)
-{
-	uint64_t fingerprint = howdah_leak_mix('A', zend_hash_num_elements(array));
-	zend_ulong index;
-	zend_string *key;
-	zval *element;
-	ZEND_HASH_FOREACH_KEY_VAL((HashTable *)array, index, key, element)
-	{
-		fingerprint = howdah_leak_mix(fingerprint, key ? zend_string_hash_val(key) : index);
-		ZVAL_DEINDIRECT(element);
-		ZVAL_DEREF(element);
-		if (!howdah_leak_is_container(element)) {
-			fingerprint = howdah_leak_mix(fingerprint, of_scalar(element));
-		}
-	}
-	ZEND_HASH_FOREACH_END();
-	return fingerprint;
-}
-
 #define SCALARS_OF_BLOCK 8u
 /* Of literals, which are in most cases never changed. */
 #define LITERAL_MAX 256u
@@ -99,37 +80,57 @@ static uint64_t block_key(uint64_t array, uint64_t block)
 	return howdah_leak_mix(howdah_leak_mix('E', array), block);
 }
 
-static uint16_t short_hash(const zend_string *key, zend_ulong index, const zval *value)
+static uint16_t short_hash(uint64_t key, uint64_t scalar)
 {
-	uint64_t hash = howdah_leak_mix(key ? ZSTR_H(key) : index, of_scalar(value)) >> 48;
+	uint64_t hash = howdah_leak_mix(key, scalar) >> 48;
 	return (uint16_t)(hash ? hash : 1);
 }
 
-void howdah_leak_note_elements(struct howdah_leak_map *map, uint64_t key, const HashTable *array)
+static uint64_t key_hash(const zend_string *key, zend_ulong index)
 {
-	if ((GC_FLAGS(array) & GC_IMMUTABLE) && zend_hash_num_elements(array) > LITERAL_MAX) {
-		return;
-	}
+	return key ? ZSTR_H(key) : index;
+}
+
+/* `map`: gets blocks of short hashes; NULL: none does. */
+static uint64_t of_array(const HashTable *array, struct howdah_leak_map *map, uint64_t map_key)
+{
+	uint64_t fingerprint = howdah_leak_mix('A', zend_hash_num_elements(array)), number = 0;
 	struct howdah_leak_slot block = {0};
-	uint64_t number = 0;
 	zend_ulong index;
 	zend_string *name;
 	zval *element;
 	ZEND_HASH_FOREACH_KEY_VAL((HashTable *)array, index, name, element)
 	{
+		uint64_t key = key_hash(name, index), hash = 0, place = number % SCALARS_OF_BLOCK;
+		fingerprint = howdah_leak_mix(fingerprint, key);
 		ZVAL_DEINDIRECT(element);
 		ZVAL_DEREF(element);
-		uint64_t hash = howdah_leak_is_container(element) ? 0 : short_hash(name, index, element);
-		uint64_t place = number % SCALARS_OF_BLOCK;
-		*(place < 4 ? &block.fingerprint : &block.count) |= hash << (place % 4 * 16);
+		if (!howdah_leak_is_container(element)) {
+			uint64_t scalar = of_scalar(element);
+			fingerprint = howdah_leak_mix(fingerprint, scalar);
+			hash = map ? short_hash(key, scalar) : 0;
+		}
 		number++;
+		if (!map) {
+			continue;
+		}
+		*(place < 4 ? &block.fingerprint : &block.count) |= hash << (place % 4 * 16);
 		if (number % SCALARS_OF_BLOCK == 0 || number == zend_hash_num_elements(array)) {
-			block.key = block_key(key, (number - 1) / SCALARS_OF_BLOCK);
+			block.key = block_key(map_key, (number - 1) / SCALARS_OF_BLOCK);
 			howdah_leak_map_add(map, block);
 			block = (struct howdah_leak_slot){0};
 		}
 	}
 	ZEND_HASH_FOREACH_END();
+	return fingerprint;
+}
+
+uint64_t howdah_leak_note_array(struct howdah_leak_map *map, uint64_t key, const HashTable *array)
+{
+	uint32_t count = zend_hash_num_elements(array);
+	bool is_literal = GC_FLAGS(array) & GC_IMMUTABLE;
+	bool is_noted = count > HOWDAH_LEAK_SMALL && !(is_literal && count > LITERAL_MAX);
+	return of_array(array, is_noted ? map : NULL, key);
 }
 
 bool howdah_leak_had_element(const struct howdah_leak_map *before, uint64_t array, uint64_t number,
@@ -137,7 +138,7 @@ bool howdah_leak_had_element(const struct howdah_leak_map *before, uint64_t arra
 {
 	const struct howdah_leak_slot *block = howdah_leak_map_find(before, block_key(array, number / SCALARS_OF_BLOCK));
 	uint64_t place = number % SCALARS_OF_BLOCK;
-	uint16_t hash = short_hash(key, index, value);
+	uint16_t hash = short_hash(key_hash(key, index), of_scalar(value));
 	return block && (uint16_t)((place < 4 ? block->fingerprint : block->count) >> (place % 4 * 16)) == hash;
 }
 
@@ -148,7 +149,7 @@ uint64_t howdah_leak_fingerprint(const zval *value)
 		case IS_OBJECT:
 			return howdah_leak_object_key(Z_OBJ_P(value));
 		case IS_ARRAY:
-			return of_array(Z_ARRVAL_P(value));
+			return of_array(Z_ARRVAL_P(value), NULL, 0);
 		default:
 			return of_scalar(value);
 	}

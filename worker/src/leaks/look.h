@@ -354,8 +354,13 @@ uint64_t howdah_leak_days_fingerprint(const zend_object *object);
 /* Writes the date, time zone, interval or period as text. */
 void howdah_leak_date_text(const zend_object *object, char *text, size_t size);
 
-/* Notes short hashes of the scalars of an array in further slots, by which a later look tells which ones are new. */
-void howdah_leak_note_elements(struct howdah_leak_map *map, uint64_t key, const HashTable *array);
+#define HOWDAH_LEAK_SMALL 16u /* elements of an array that is searched as a whole */
+
+/*
+ * Returns the fingerprint of an array. Unless it is small, short hashes of its scalars are noted in further slots, by
+ * which a later look tells which ones are new.
+ */
+uint64_t howdah_leak_note_array(struct howdah_leak_map *map, uint64_t key, const HashTable *array);
 /* Whether the array had this scalar as its element of this number. */
 bool howdah_leak_had_element(const struct howdah_leak_map *before, uint64_t array, uint64_t number,
 	const zend_string *key, zend_ulong index, const zval *value);

@@ -16,7 +16,6 @@
 /* Dates that a request creates, such as the end of an entry of a cache. In seconds. */
 #define DATE_NEAR (366 * 86400.0)
 #define INSIDE_MAX 16u /* values of an object of an extension */
-#define SMALL 16u      /* elements of an array */
 
 struct search {
 	const struct howdah_leak_look *look;
@@ -288,7 +287,7 @@ uint64_t howdah_leak_search_change(const struct howdah_leak_look *look, const st
 		bool is_array = Z_TYPE_P(change->value) == IS_ARRAY;
 		bool grew = change->count > change->count_before;
 		/* A small array that the request has written may consist of its own elements only. */
-		search.all = (!grew && change->count <= SMALL) || suspected;
+		search.all = change->count <= HOWDAH_LEAK_SMALL || suspected;
 		/* Without a new element the keys are most likely those that were there. */
 		search.names_from = grew || !is_array ? change->count_before : UINT64_MAX;
 		uint64_t scanned = search_value(&search, held);

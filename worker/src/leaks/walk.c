@@ -132,13 +132,11 @@ static void visit_slot(struct howdah_leak_look *look, const struct howdah_leak_e
 			return; /* it may contain itself */
 		}
 	}
-	struct howdah_leak_slot slot = {
-		.key = key, .fingerprint = howdah_leak_fingerprint(value), .count = count_of(value)};
+	struct howdah_leak_slot slot = {.key = key, .count = count_of(value)};
+	slot.fingerprint = Z_TYPE_P(value) == IS_ARRAY ? howdah_leak_note_array(&look->now, key, Z_ARRVAL_P(value))
+												   : howdah_leak_fingerprint(value);
 	if (!howdah_leak_map_add(&look->now, slot)) {
 		return;
-	}
-	if (Z_TYPE_P(value) == IS_ARRAY) {
-		howdah_leak_note_elements(&look->now, key, Z_ARRVAL_P(value));
 	}
 	const struct howdah_leak_slot *old = howdah_leak_map_find(look->before, key);
 	uint64_t before = old ? old->fingerprint : 0;
