@@ -8,6 +8,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <zend_generators.h>
+
 #define FRAMES_MAX 64
 #define NAME_MAX_SIZE 256
 
@@ -188,6 +190,40 @@ bool howdah_trace_function(const struct howdah_trace *trace, zend_function *func
 	return !ZEND_USER_CODE(function->type) || READ(function->op_array, &from->op_array);
 }
 
+size_t howdah_trace_generators(const struct howdah_trace *trace, const zend_execute_data *at,
+	const zend_execute_data *frame, const zend_execute_data **to, size_t room)
+{
+	if (frame->func || Z_TYPE(frame->This) != IS_OBJECT ||
+		(uintptr_t)Z_OBJ(frame->This) + XtOffsetOf(zend_generator, execute_fake) != (uintptr_t)at) {
+		return 0;
+	}
+	const zend_generator *generator = (const void *)Z_OBJ(frame->This), *parent;
+	size_t count = 0;
+	/* That without a parent runs, and is in the chain. */
+	while (count < room && READ(parent, &generator->node.parent) && parent &&
+		   READ(to[count], &generator->execute_data) && to[count]) {
+		generator = parent;
+		count++;
+	}
+	return count;
+}
+
+static uint32_t put_generators(
+	struct howdah_trace *trace, uint32_t number, const zend_execute_data *at, const zend_execute_data *frame)
+{
+	const zend_execute_data *generators[FRAMES_MAX];
+	size_t count = howdah_trace_generators(trace, at, frame, generators, FRAMES_MAX);
+	while (count-- > 0 && number < FRAMES_MAX) {
+		zend_execute_data generator;
+		zend_function function;
+		if (READ(generator, generators[count]) && howdah_trace_function(trace, &function, generator.func)) {
+			generator.opline = howdah_compat_generator_waits_at(generator.opline, false);
+			put_frame(trace, number++, &generator, &function);
+		}
+	}
+	return number;
+}
+
 void howdah_trace_frames(struct howdah_trace *trace, const zend_execute_data *next)
 {
 	uint32_t number = 0;
@@ -203,6 +239,8 @@ void howdah_trace_frames(struct howdah_trace *trace, const zend_execute_data *ne
 		if (frame.func && howdah_trace_function(trace, &function, frame.func) &&
 			(ZEND_USER_CODE(function.type) || function.common.function_name)) {
 			put_frame(trace, number++, &frame, &function);
+		} else {
+			number = put_generators(trace, number, next, &frame);
 		}
 		next = frame.prev_execute_data;
 	}

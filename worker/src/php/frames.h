@@ -39,6 +39,14 @@ bool howdah_trace_read(const struct howdah_trace *trace, void *to, const void *f
 bool howdah_trace_function(const struct howdah_trace *trace, zend_function *function, const zend_function *from);
 
 /*
+ * Generators that `yield from` others are not in the chain of frames: one without a function stands in for all of them,
+ * in the object of the outermost one. Returns the number of their frames, whose addresses follow in `to`, the outermost
+ * first. 0: `frame`, which was read at `at`, is not such a frame. Those without room are missing.
+ */
+size_t howdah_trace_generators(const struct howdah_trace *trace, const zend_execute_data *at,
+	const zend_execute_data *frame, const zend_execute_data **to, size_t room);
+
+/*
  * Append to the text; what does not fit is omitted. `string` of howdah_trace_string() may point anywhere, and ends
  * before its first control character.
  */

@@ -208,6 +208,10 @@ struct frame_lookup {
 
 static struct frame_lookup find(const struct howdah_trace *trace, const zend_function *function, const zend_op *at)
 {
+	struct frame_lookup found = {.frame = HOWDAH_PROFILE_NONE};
+	if (!function) {
+		return found; /* it would be found in an empty cell */
+	}
 	const struct function_frame *known = &functions[cell_of(function, NULL)];
 	if (known->function == function && is_valid(known->request)) {
 		if (known->internal != HOWDAH_PROFILE_NONE) {
@@ -218,9 +222,8 @@ static struct frame_lookup find(const struct howdah_trace *trace, const zend_fun
 			return (struct frame_lookup){.frame = place->frame, .is_function = true, .is_code = true};
 		}
 	}
-	struct frame_lookup found = {.frame = HOWDAH_PROFILE_NONE};
-	found.is_function = function && read_function(trace, function, at, &found.frame);
 	unsigned char type = 0;
+	found.is_function = read_function(trace, function, at, &found.frame);
 	found.is_code = found.is_function && READ(type, &function->type) && ZEND_USER_CODE(type);
 	return found;
 }
@@ -268,6 +271,43 @@ static bool read_frame(
 	return true;
 }
 
+/* Adds a frame with a function. */
+static void put_frame(const struct howdah_trace *trace, const zend_execute_data *at, const zend_execute_data *frame,
+	struct howdah_profile_stack *stack)
+{
+	if (stack->count == HOWDAH_PROFILE_DEPTH_MAX) {
+		stack->is_cut = true;
+		return;
+	}
+	struct frame_lookup found = find(trace, frame->func, frame->opline);
+	if (!found.is_function) {
+		return;
+	}
+	if (stack->count == 0 && found.is_code) {
+		stack->innermost = at;
+		stack->function = frame->func;
+	}
+	stack->frames[stack->count++] = found.frame;
+	stack->lacks_callers = !found.is_code;
+}
+
+/* Adds the frames that one without a function stands in for. Returns false if they are not readable. */
+static bool put_generators(const struct howdah_trace *trace, const zend_execute_data *at,
+	const zend_execute_data *frame, struct howdah_profile_stack *stack)
+{
+	static const zend_execute_data *generators[HOWDAH_PROFILE_DEPTH_MAX];
+	size_t count = howdah_trace_generators(trace, at, frame, generators, HOWDAH_PROFILE_DEPTH_MAX);
+	while (count-- > 0) {
+		zend_execute_data generator;
+		if (!READ(generator, generators[count])) {
+			return false;
+		}
+		generator.opline = howdah_compat_generator_waits_at(generator.opline, false);
+		put_frame(trace, generators[count], &generator, stack);
+	}
+	return true;
+}
+
 bool howdah_profile_stack_read(
 	const struct howdah_trace *trace, const zend_execute_data *innermost, struct howdah_profile_stack *stack)
 {
@@ -280,24 +320,16 @@ bool howdah_profile_stack_read(
 	stack->innermost = NULL;
 	const zend_execute_data *next = innermost;
 	/* The limit is for a chain that is being changed and contains a cycle of frames without function. */
-	for (unsigned steps = 0; next && steps < 2 * HOWDAH_PROFILE_DEPTH_MAX; steps++) {
-		if (stack->count == HOWDAH_PROFILE_DEPTH_MAX) {
-			stack->is_cut = true;
-			return true;
-		}
+	for (unsigned steps = 0; next && !stack->is_cut && steps < 2 * HOWDAH_PROFILE_DEPTH_MAX; steps++) {
 		if (!read_frame(trace, &window, next, &frame)) {
 			return false;
 		}
-		struct frame_lookup found = find(trace, frame.func, frame.opline);
-		if (found.is_function) {
-			if (stack->count == 0 && found.is_code) {
-				stack->innermost = next;
-				stack->function = frame.func;
-			}
-			stack->frames[stack->count++] = found.frame;
-			stack->lacks_callers = !found.is_code;
+		if (frame.func) {
+			put_frame(trace, next, &frame, stack);
+		} else if (!put_generators(trace, next, &frame, stack)) {
+			return false;
 		}
 		next = frame.prev_execute_data;
 	}
-	return next == NULL;
+	return next == NULL || stack->is_cut;
 }
