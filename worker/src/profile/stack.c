@@ -22,6 +22,7 @@ struct function_frame {
 	const zend_function *function;
 	uint64_t request;  /* id of the request during which the function is valid; 0: always */
 	uint32_t internal; /* its frame; NONE: it is PHP code */
+	bool is_file;      /* the code of a file, outside of its functions */
 };
 
 struct place_frame {
@@ -192,8 +193,10 @@ static bool read_function(
 		return true;
 	}
 	uint64_t until = index_for(&function);
-	functions[cell_of(from, NULL)] =
-		(struct function_frame){.function = from, .request = until, .internal = is_code ? HOWDAH_PROFILE_NONE : *frame};
+	functions[cell_of(from, NULL)] = (struct function_frame){.function = from,
+		.request = until,
+		.internal = is_code ? HOWDAH_PROFILE_NONE : *frame,
+		.is_file = !function.common.function_name};
 	if (is_code) {
 		places[cell_of(from, at)] = (struct place_frame){.function = from, .at = at, .request = until, .frame = *frame};
 	}
@@ -204,6 +207,7 @@ struct frame_lookup {
 	uint32_t frame;
 	bool is_function;
 	bool is_code;
+	bool is_file;
 };
 
 static struct frame_lookup find(const struct howdah_trace *trace, const zend_function *function, const zend_op *at)
@@ -219,12 +223,15 @@ static struct frame_lookup find(const struct howdah_trace *trace, const zend_fun
 		}
 		const struct place_frame *place = &places[cell_of(function, at)];
 		if (place->function == function && place->at == at && is_valid(place->request)) {
-			return (struct frame_lookup){.frame = place->frame, .is_function = true, .is_code = true};
+			return (struct frame_lookup){
+				.frame = place->frame, .is_function = true, .is_code = true, .is_file = known->is_file};
 		}
 	}
+	const zend_string *name;
 	unsigned char type = 0;
 	found.is_function = read_function(trace, function, at, &found.frame);
 	found.is_code = found.is_function && READ(type, &function->type) && ZEND_USER_CODE(type);
+	found.is_file = found.is_code && READ(name, &function->common.function_name) && !name;
 	return found;
 }
 
@@ -277,6 +284,7 @@ static void put_frame(const struct howdah_trace *trace, const zend_execute_data 
 {
 	if (stack->count == HOWDAH_PROFILE_DEPTH_MAX) {
 		stack->is_cut = true;
+		stack->lacks_callers = false;
 		return;
 	}
 	struct frame_lookup found = find(trace, frame->func, frame->opline);
@@ -288,7 +296,7 @@ static void put_frame(const struct howdah_trace *trace, const zend_execute_data 
 		stack->function = frame->func;
 	}
 	stack->frames[stack->count++] = found.frame;
-	stack->lacks_callers = !found.is_code;
+	stack->lacks_callers = !found.is_file;
 }
 
 /* Adds the frames that one without a function stands in for. Returns false if they are not readable. */

@@ -19,10 +19,7 @@ struct howdah_profile_stack {
 	uint32_t frames[HOWDAH_PROFILE_DEPTH_MAX]; /* numbers in the table, the innermost first */
 	uint32_t count;
 	bool is_cut; /* the stack has more frames */
-	/*
-	 * The outermost frame is not PHP code: the call was being prepared when the chain was read, or PHP itself has made
-	 * it.
-	 */
+	/* The outermost frame is a function: the call was being prepared when the chain was read, or PHP itself has made it. */
 	bool lacks_callers;
 	const zend_execute_data *innermost; /* position of the innermost frame in PHP code; its line may be outdated */
 	const zend_function *function;      /* of that */
