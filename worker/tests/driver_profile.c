@@ -14,6 +14,7 @@
 
 #define PROFILE 7u           /* its number */
 #define LIMIT_NS 60000000000 /* longer than any test */
+#define SAMPLER_NS 1000000u  /* more than the sampling thread needs for a sample */
 #define LEAST 20u            /* samples that a stack needs to be the heaviest */
 
 static struct howdah_worker *words(const struct front *front)
@@ -22,6 +23,37 @@ static struct howdah_worker *words(const struct front *front)
 }
 
 static pthread_t ticker;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+	return clock_gettime(clock, &now) == 0 ? (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec : 0;
+}
+
+static pid_t process(struct howdah_worker *worker)
+{
+	return (pid_t)(atomic_load(&worker->life) & ~(HOWDAH_LIFE_AWAITED | HOWDAH_LIFE_ENDED));
+}
+
+/* Processor time of the worker; 0: unknown. */
+static uint64_t time_of(struct howdah_worker *worker)
+{
+	clockid_t clock;
+	return clock_getcpuclockid(process(worker), &clock) == 0 ? clock_ns(clock) : 0;
+}
+
+/* PHP's thread does not run or wait for a processor. */
+static bool sleeps(struct howdah_worker *worker)
+{
+	char path[64], state = 'R';
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)process(worker));
+	FILE *file = fopen(path, "re");
+	if (file) {
+		(void)fscanf(file, "%*d (%*[^)]) %c", &state);
+		(void)fclose(file);
+	}
+	return state == 'S';
+}
 
 static void wake(struct howdah_worker *worker)
 {
@@ -57,7 +89,23 @@ static bool interrupt(const struct front *front, struct howdah_worker *worker)
 	return true;
 }
 
-/* Requests a sample at each tick with a request. */
+/*
+ * Like the front: PHP has waited since its last two samples, the last of which shows where. Between them only the
+ * sampling thread has run.
+ */
+static bool is_same(struct howdah_worker *worker)
+{
+	static uint64_t request, before;
+	static unsigned quiet;
+	uint64_t id = atomic_load(&worker->request_id), now = time_of(worker);
+	bool has_run = id != request || id == 0 || now - before > SAMPLER_NS || !sleeps(worker);
+	request = id;
+	before = now;
+	quiet = has_run ? 0 : quiet + 1;
+	return quiet > 1;
+}
+
+/* Counts a sample at each tick with a request, and wakes the worker for it unless PHP reacts to interrupts, or waits. */
 static void *tick(void *argument)
 {
 	const struct front *front = argument;
@@ -66,6 +114,10 @@ static void *tick(void *argument)
 	while (atomic_load(&worker->profile) == PROFILE) {
 		nanosleep(&period, NULL);
 		bool is_idle = atomic_load(&worker->request_id) == 0 && atomic_load(&worker->in_flight) == 0;
+		if (atomic_load(&worker->interrupt_at) == 0 && is_same(worker)) {
+			atomic_fetch_add(&worker->ticks_same, 1);
+			continue;
+		}
 		atomic_fetch_add(is_idle ? &worker->ticks_idle : &worker->ticks_ran, 1);
 		if (!is_idle && !interrupt(front, worker)) {
 			wake(worker);
@@ -76,9 +128,7 @@ static void *tick(void *argument)
 
 static void begin(struct front *front, const char *period_us)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	uint64_t end = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + LIMIT_NS;
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) + LIMIT_NS;
 	atomic_store(&words(front)->profile_period_us, (uint32_t)strtoul(period_us, NULL, 10));
 	atomic_store(&words(front)->profile_end_ns, end);
 	set(front, PROFILE);

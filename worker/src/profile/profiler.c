@@ -14,7 +14,8 @@
  * was due is compared with the stack then: a call that was made since is not counted. A function that has returned
  * since, without a loop or a call, counts for its caller. The other thread is woken only where PHP does not react.
  *
- * Rules: what is counted is written by who holds `busy`; neither thread waits for it. PHP's thread does not allocate.
+ * Rules: what is counted is written by who holds `busy`. While code of PHP runs, neither thread waits for it. PHP's
+ * thread does not allocate.
  */
 #include "profile/profiler.h"
 
@@ -57,6 +58,7 @@ static struct howdah_profile *area;
 static clockid_t php_clock;
 static pid_t php_thread;
 static bool keeps_code;
+static bool is_single;       /* the process exits after one request */
 static bool may_interrupt;   /* PHP's thread can take samples: what it needs for that is worth it */
 static const void *interned; /* a string of PHP itself, which OPcache has in its shared memory */
 static struct howdah_trace trace;
@@ -69,6 +71,7 @@ static uint32_t number, ended;
 static uint64_t period_ns, last_cpu_ns;
 static bool has_run;           /* processor time of PHP's thread before the last sample */
 static uint64_t unseen_cpu_ns; /* not counted at any sample yet */
+static uint32_t ran_node;      /* of the last stack that has processor time; 0: none */
 
 /* The last sample, which also counts for samples that are due before PHP runs again. */
 static struct {
@@ -109,6 +112,24 @@ static void add(_Atomic uint64_t *to, uint64_t amount)
 	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + amount, memory_order_relaxed);
 }
 
+static bool try_busy(void)
+{
+	return !atomic_flag_test_and_set_explicit(&busy, memory_order_acquire);
+}
+
+/* Waits for the other thread, which is about to write: that takes some microseconds. */
+static void wait_busy(void)
+{
+	while (!try_busy()) {
+		sched_yield();
+	}
+}
+
+static void end_busy(void)
+{
+	atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
 /* --- lines ------------------------------------------------------------------------------------------------ */
 
 static void count(uint32_t node, struct weight weight)
@@ -118,7 +139,18 @@ static void count(uint32_t node, struct weight weight)
 		return;
 	}
 	howdah_profile_count(node, weight.samples, weight.wall_ns, weight.cpu_ns);
+	ran_node = weight.cpu_ns ? node : ran_node;
 	add(&area->taken, weight.samples);
+}
+
+/* Processor time for which no sample follows. `otherwise`: the node if none was seen to run. */
+static void count_rest(uint32_t otherwise)
+{
+	uint32_t node = ran_node ? ran_node : otherwise;
+	if (node && node != HOWDAH_PROFILE_NONE) {
+		howdah_profile_count(node, 0, 0, unseen_cpu_ns);
+	}
+	unseen_cpu_ns = 0;
 }
 
 /* The current position of the requested frame, if PHP is still in it or in a call from it. */
@@ -141,7 +173,7 @@ static uint32_t find_line(void)
 /* Called by PHP's thread between two instructions. */
 static void answer(void)
 {
-	if (howdah_request_forked || atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+	if (howdah_request_forked || !try_busy()) {
 		return; /* the other thread is using it */
 	}
 	if (atomic_load_explicit(&question.wanted, memory_order_relaxed)) {
@@ -151,7 +183,7 @@ static void answer(void)
 		count(last.node, question.weight);
 		atomic_store_explicit(&question.wanted, false, memory_order_relaxed);
 	}
-	atomic_flag_clear_explicit(&busy, memory_order_release);
+	end_busy();
 }
 
 /* Counts the samples that the last one represents. */
@@ -302,6 +334,7 @@ static void count_place(uint32_t node, struct weight weight)
 		visit.full = true;
 	} else {
 		howdah_profile_count(node, weight.samples, weight.wall_ns, weight.cpu_ns);
+		ran_node = weight.cpu_ns ? node : ran_node;
 	}
 }
 
@@ -411,7 +444,7 @@ static struct howdah_ticks settle(void)
 
 static void tick(void)
 {
-	if (!howdah_ticks_due() || atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+	if (!howdah_ticks_due() || !try_busy()) {
 		return; /* samples that are due stay due until the next wake */
 	}
 	struct howdah_ticks ticks = settle();
@@ -421,7 +454,7 @@ static void tick(void)
 	take_sample(weight);
 	/* PHP has a frame for the samples that were due, not for those that follow. */
 	atomic_store_explicit(&words->tick_frame, HOWDAH_FRAME_UNKNOWN, memory_order_relaxed);
-	atomic_flag_clear_explicit(&busy, memory_order_release);
+	end_busy();
 	atomic_store_explicit(&words->sampler_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID), memory_order_relaxed);
 }
 
@@ -492,21 +525,46 @@ static void count_meanwhile(void)
 	atomic_store_explicit(&words->tick_frame, HOWDAH_FRAME_UNKNOWN, memory_order_relaxed);
 }
 
-/* Takes the samples that are due, unless the other thread is about to. */
-static void take_here(void)
+static void take_due(void)
 {
-	if (!atomic_load_explicit(&is_shared, memory_order_relaxed) || howdah_request_forked ||
-		atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
-		return;
-	}
-	if (number && howdah_ticks_due()) {
-		/* First: the front replaces it from now on. */
-		uint64_t frame = atomic_load_explicit(&words->tick_frame, memory_order_relaxed);
-		struct howdah_ticks ticks = settle();
+	/* First: the front replaces it from now on. */
+	uint64_t frame = atomic_load_explicit(&words->tick_frame, memory_order_relaxed);
+	struct howdah_ticks ticks = settle();
+	if (ticks.ran) {
 		count_here(frame, (struct weight){.samples = ticks.ran, .wall_ns = ticks.ran * period_ns});
 		count_meanwhile();
 	}
-	atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+/* Takes the samples that are due, unless the other thread is about to. */
+static void take_here(void)
+{
+	if (!atomic_load_explicit(&is_shared, memory_order_relaxed) || howdah_request_forked || !try_busy()) {
+		return;
+	}
+	if (number && howdah_ticks_due()) {
+		take_due();
+	}
+	end_busy();
+}
+
+/* The request may be the last one of this process, and the other thread was not woken while PHP waited. */
+static void take_last(void)
+{
+	if (is_single) {
+		wait_busy();
+	} else if (!try_busy()) {
+		return;
+	}
+	bool is_asked = atomic_load_explicit(&question.wanted, memory_order_relaxed);
+	if (number && (is_single || is_asked || howdah_ticks_left())) {
+		take_due();
+		if (is_single) {
+			uint64_t request_id = atomic_load_explicit(&words->request_id, memory_order_relaxed);
+			count_rest(howdah_profile_route(&own_trace, SG(server_context), request_id));
+		}
+	}
+	end_busy();
 }
 
 /* Begins to take the samples here, or ends that. */
@@ -532,8 +590,11 @@ static void interrupted(zend_execute_data *execute_data)
 
 void howdah_profiler_request_ends(void)
 {
+	bool is_profiled = words && atomic_load_explicit(&words->profile, memory_order_relaxed) != 0;
 	follow_profile();
-	take_here();
+	if (UNEXPECTED(is_profiled) && !howdah_concurrent && !howdah_request_forked) {
+		take_last();
+	}
 }
 
 static void set_interrupts(bool shares)
@@ -549,13 +610,16 @@ static void begin(uint32_t wanted)
 	uint64_t period = (uint64_t)atomic_load_explicit(&words->profile_period_us, memory_order_relaxed) * 1000;
 	period_ns = period < PERIOD_LEAST_NS ? PERIOD_LEAST_NS : period;
 	ended = wanted;
+	wait_busy();
 	if (!howdah_profile_begin(area, wanted)) {
+		end_busy();
 		return;
 	}
 	howdah_ticks_begin(words, howdah_concurrent);
 	number = wanted;
 	last_cpu_ns = clock_ns(php_clock);
 	unseen_cpu_ns = 0;
+	ran_node = 0;
 	last.request_id = 0;
 	for (uint32_t i = 0; i < WAITS; i++) {
 		waits[i].number = 0;
@@ -567,22 +631,21 @@ static void begin(uint32_t wanted)
 	if (may_interrupt && !howdah_concurrent && period_ns < INTERRUPTS_BELOW_NS) {
 		set_interrupts(true);
 	}
+	end_busy();
 }
 
-/* Waits for PHP's thread, which is about to write: its time is some microseconds. */
 static void end(void)
 {
-	while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
-		sched_yield();
-	}
+	wait_busy();
 	add(&area->late, settle().ran);
+	count_rest(0);
 	if (atomic_load_explicit(&interrupts, memory_order_relaxed)) {
 		set_interrupts(false);
 	}
 	howdah_profile_end();
 	howdah_profile_wait_end();
 	number = 0;
-	atomic_flag_clear_explicit(&busy, memory_order_release);
+	end_busy();
 }
 
 uint64_t howdah_profiler_run(void)
@@ -618,7 +681,8 @@ bool howdah_profiler_init(struct howdah_pool *pool)
 		return false;
 	}
 	howdah_interrupt_page_init(&pool->queue);
-	may_interrupt = howdah_internal_calls_init(take_here) && pool->limits.max_requests != 1;
+	is_single = pool->limits.max_requests == 1;
+	may_interrupt = howdah_internal_calls_init(take_here) && !is_single;
 	howdah_interrupts_add(interrupted);
 	return true;
 }

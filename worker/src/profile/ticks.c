@@ -39,3 +39,9 @@ bool howdah_ticks_due(void)
 {
 	return atomic_load_explicit(&words->ticks_ran, memory_order_relaxed) != taken.ran;
 }
+
+bool howdah_ticks_left(void)
+{
+	struct howdah_ticks now = counted();
+	return now.idle != taken.idle || now.ran != taken.ran || now.same != taken.same;
+}

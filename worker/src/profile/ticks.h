@@ -27,4 +27,7 @@ struct howdah_ticks howdah_ticks_take(void);
 /* Whether a sample must be taken. */
 bool howdah_ticks_due(void);
 
+/* Whether samples were due since the last call of howdah_ticks_take(). */
+bool howdah_ticks_left(void);
+
 #endif
