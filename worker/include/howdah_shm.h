@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 15u
+#define HOWDAH_SHM_VERSION 16u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u
@@ -140,6 +140,9 @@ struct howdah_worker {
 	_Atomic uint32_t frame_at;     /* EG(current_execute_data); 0: it is in another page */
 	/* By the front; only compared. HOWDAH_FRAME_UNKNOWN: `frame_at` is 0; by the worker: its samples have been taken. */
 	_Atomic uint64_t tick_frame;
+	/* By the front when it sets the flag, in microseconds modulo 2^32. */
+	_Atomic uint32_t tick_us;     /* CLOCK_MONOTONIC */
+	_Atomic uint32_t tick_cpu_us; /* processor time of the process, just before; late only if it runs; 0: unknown */
 };
 static_assert(sizeof(struct howdah_worker) == 256, "layout");
 

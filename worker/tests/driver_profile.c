@@ -5,6 +5,7 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,8 @@ static bool interrupt(const struct front *front, struct howdah_worker *worker)
 		memcpy(&frame, globals + frame_at - 1, sizeof(frame));
 	}
 	atomic_store(&worker->tick_frame, frame);
+	atomic_store(&worker->tick_cpu_us, (uint32_t)(time_of(worker) / 1000));
+	atomic_store(&worker->tick_us, (uint32_t)(clock_ns(CLOCK_MONOTONIC) / 1000));
 	atomic_store(flag, 1);
 	return true;
 }
@@ -105,9 +108,23 @@ static bool is_same(struct howdah_worker *worker)
 	return quiet > 1;
 }
 
+/* As the clock of the front: other threads that wake at the same time do not decide when the samples are due. */
+static void run_on_wake(void)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t slice_ns, deadline, period;
+	} attributes = {.size = sizeof(attributes), .policy = SCHED_OTHER, .slice_ns = 100000};
+	(void)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
 /* Counts a sample at each tick with a request, and wakes the worker for it unless PHP reacts to interrupts, or waits. */
 static void *tick(void *argument)
 {
+	run_on_wake();
 	const struct front *front = argument;
 	struct howdah_worker *worker = words(front);
 	struct timespec period = {.tv_nsec = 1000l * (long)atomic_load(&worker->profile_period_us)};
@@ -157,8 +174,13 @@ static void print_frame(const char *area, const struct howdah_profile_node *node
 	}
 }
 
+static uint64_t weight_of(const struct howdah_profile_node *node, bool by_cpu)
+{
+	return by_cpu ? node->cpu_ns : node->wall_ns;
+}
+
 /* The node with the most time; its counts are complete like those of all others. */
-static const struct howdah_profile_node *heaviest(const char *area)
+static const struct howdah_profile_node *heaviest(const char *area, bool by_cpu)
 {
 	const struct howdah_profile *profile = (const void *)area;
 	const struct howdah_profile_node *nodes = (const void *)(area + HOWDAH_PROFILE_NODES_OFFSET);
@@ -167,12 +189,12 @@ static const struct howdah_profile_node *heaviest(const char *area)
 		if (nodes[number].parent > number || nodes[number].frame >= profile->frames) {
 			front_fail("node %u of the profile is not whole", number);
 		}
-		found = nodes[number].wall_ns > found->wall_ns ? nodes + number : found;
+		found = weight_of(nodes + number, by_cpu) > weight_of(found, by_cpu) ? nodes + number : found;
 	}
 	return found;
 }
 
-static void print(struct front *front)
+static void print(struct front *front, bool by_cpu)
 {
 	const char *area = (const char *)front->base + front->header->profiles_offset;
 	const struct howdah_profile *profile = (const void *)area;
@@ -182,7 +204,7 @@ static void print(struct front *front)
 		front_fail("profile %u has %u nodes, %lu samples taken, %lu unreadable, %lu without room", profile->number,
 			profile->nodes, (unsigned long)taken, (unsigned long)profile->unreadable, (unsigned long)profile->full);
 	}
-	const struct howdah_profile_node *node = heaviest(area);
+	const struct howdah_profile_node *node = heaviest(area, by_cpu);
 	uint32_t frames = 1;
 	printf("[profile: ");
 	print_frame(area, node);
@@ -203,7 +225,7 @@ void profile_obey(struct front *front, const char *line, const char *rest)
 	if (strcmp(line, "profile") == 0) {
 		begin(front, rest);
 	} else if (strcmp(line, "profiled") == 0) {
-		print(front);
+		print(front, strcmp(rest, "cpu") == 0);
 	} else {
 		front_fail("unknown line \"%s\"", line);
 	}

@@ -8,7 +8,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. The worker refuses a segment of another version.
-pub const VERSION: u32 = 15;
+pub const VERSION: u32 = 16;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -444,6 +444,8 @@ pub(crate) mod words {
         pub(crate) interrupt_at: AtomicU32,
         pub(crate) frame_at: AtomicU32,
         pub(crate) tick_frame: AtomicU64,
+        pub(crate) tick_us: AtomicU32,
+        pub(crate) tick_cpu_us: AtomicU32,
     }
 
     /// `struct howdah_worker`. Only the first word of its mutex is used.
@@ -525,6 +527,8 @@ pub(crate) mod words {
             assert!(offset_of!(Worker, ticks.interrupt_at) == 228);
             assert!(offset_of!(Worker, ticks.frame_at) == 232);
             assert!(offset_of!(Worker, ticks.tick_frame) == 240);
+            assert!(offset_of!(Worker, ticks.tick_us) == 248);
+            assert!(offset_of!(Worker, ticks.tick_cpu_us) == 252);
             assert!(offset_of!(WorkerRecord, requests) == 8);
             assert!(offset_of!(WorkerRecord, memory) == 16);
             assert!(offset_of!(WorkerRecord, started_ns) == 24);
@@ -624,6 +628,11 @@ pub(crate) mod words {
             (
                 "howdah_worker.tick_frame",
                 offset_of!(Worker, ticks.tick_frame),
+            ),
+            ("howdah_worker.tick_us", offset_of!(Worker, ticks.tick_us)),
+            (
+                "howdah_worker.tick_cpu_us",
+                offset_of!(Worker, ticks.tick_cpu_us),
             ),
             ("howdah_slot.state", offset_of!(Slot, request.state)),
             (

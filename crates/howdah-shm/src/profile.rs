@@ -52,11 +52,17 @@ impl InterruptFlag<'_> {
         self.flag.load(Ordering::Relaxed) != 0
     }
 
-    /// Interrupts PHP. The samples that are due have been counted.
-    pub fn set(&self) {
+    /// Interrupts PHP. The samples that are due have been counted. `cpu_time`: of the process, read before `now_ns`
+    /// (`CLOCK_MONOTONIC`), so that a delay in between does not look like a wait; `None`: unknown.
+    pub fn set(&self, cpu_time: Option<Duration>, now_ns: u64) {
         let ticks = &self.place.words.ticks;
         let frame = self.place.frame().unwrap_or(FRAME_UNKNOWN);
+        let cpu_us = cpu_time.unwrap_or_default().as_micros() as u32;
         ticks.tick_frame.store(frame, Ordering::Relaxed);
+        ticks.tick_cpu_us.store(cpu_us, Ordering::Relaxed);
+        ticks
+            .tick_us
+            .store((now_ns / 1000) as u32, Ordering::Relaxed);
         self.flag.store(1, Ordering::Release);
     }
 }
@@ -533,9 +539,14 @@ mod tests {
             let flag = place.interrupt_flag().unwrap();
             flag.flag.store(0, Ordering::Relaxed);
             assert!(!flag.is_set());
-            flag.set();
+            let now_ns = 4_294_967_296_000 + 7_999;
+            flag.set(Some(Duration::from_micros(5)), now_ns);
             assert!(flag.is_set());
             assert_eq!(ticks.tick_frame.load(Ordering::Relaxed), frame);
+            assert_eq!(ticks.tick_us.load(Ordering::Relaxed), 7, "modulo 2^32");
+            assert_eq!(ticks.tick_cpu_us.load(Ordering::Relaxed), 5);
+            flag.set(None, now_ns);
+            assert_eq!(ticks.tick_cpu_us.load(Ordering::Relaxed), 0, "unknown");
         }
         ticks.interrupt_at.store(4096, Ordering::Relaxed);
         assert!(place.interrupt_flag().is_some(), "the last byte");

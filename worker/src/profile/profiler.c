@@ -44,6 +44,7 @@
 #define WAITS 1024u                  /* coroutines whose stack is stored while they wait; a power of two */
 #define READS_MAX 3                  /* of a stack that changes */
 #define CALLERS_MAX 128u             /* frames between the one whose line is requested and the one that runs */
+#define LATE_US 100u                 /* more than running PHP needs until it takes a sample */
 #define INTERRUPTS_BELOW_NS 5000000u /* periods at which PHP's thread takes the samples */
 
 /* The kind of stack that a sample counts for. */
@@ -86,6 +87,12 @@ static struct {
 	uint32_t node;
 	enum howdah_place_state state;
 } waits[WAITS];
+
+/* When the sampling thread took its last sample, and the process's time then; modulo 2^32, as the front's. */
+static struct {
+	uint32_t us;
+	uint32_t cpu_us;
+} looked;
 
 /* A sample whose innermost line was requested. */
 static struct {
@@ -241,6 +248,29 @@ static void ask(uint64_t request_id, uint32_t parent, uint32_t node, struct weig
 	zend_atomic_bool_store_ex(&EG(vm_interrupt), true);
 }
 
+/* --- waits of PHP's thread -------------------------------------------------------------------------------- */
+
+static uint32_t clock_us(clockid_t clock)
+{
+	return (uint32_t)(clock_ns(clock) / 1000);
+}
+
+/*
+ * PHP has hardly run since the front has set the flag of interrupts, or since the last sample of the other thread. The
+ * front sees the processor time of a process that does not run exactly, and too little of one that runs.
+ */
+static bool was_waiting(void)
+{
+	uint32_t now = clock_us(CLOCK_MONOTONIC);
+	uint32_t late = now - atomic_load_explicit(&words->tick_us, memory_order_relaxed);
+	uint32_t before = atomic_load_explicit(&words->tick_cpu_us, memory_order_relaxed);
+	if (now - looked.us < late) {
+		late = now - looked.us;
+		before = looked.cpu_us;
+	}
+	return late >= LATE_US && clock_us(CLOCK_PROCESS_CPUTIME_ID) - before < late / 2;
+}
+
 /* --- samples ---------------------------------------------------------------------------------------------- */
 
 /* The nodes of the stack below that of the route. */
@@ -279,8 +309,11 @@ static uint32_t wait_or_run(uint32_t node, struct weight *weight)
 	if (wait != HOWDAH_PROFILE_NONE) {
 		return howdah_profile_node(node, wait);
 	}
-	weight->cpu_ns = unseen_cpu_ns;
-	unseen_cpu_ns = 0;
+	/* Without a processor its state is the same as if it ran. */
+	if (!atomic_load_explicit(&is_shared, memory_order_relaxed) || !was_waiting()) {
+		weight->cpu_ns = unseen_cpu_ns;
+		unseen_cpu_ns = 0;
+	}
 	return node;
 }
 
@@ -452,6 +485,10 @@ static void tick(void)
 	struct weight weight = {.samples = has_run ? 1 : ticks.ran, .wall_ns = ticks.ran * period_ns};
 	add(&area->late, ticks.ran - weight.samples);
 	take_sample(weight);
+	if (atomic_load_explicit(&is_shared, memory_order_relaxed)) {
+		looked.us = clock_us(CLOCK_MONOTONIC);
+		looked.cpu_us = clock_us(CLOCK_PROCESS_CPUTIME_ID);
+	}
 	/* PHP has a frame for the samples that were due, not for those that follow. */
 	atomic_store_explicit(&words->tick_frame, HOWDAH_FRAME_UNKNOWN, memory_order_relaxed);
 	end_busy();
@@ -491,6 +528,10 @@ static const zend_execute_data *find_frame(uint64_t wanted)
 	return innermost && !has_begun(innermost) ? innermost->prev_execute_data : innermost;
 }
 
+/*
+ * Processor time is counted only while PHP runs, as in wait_or_run(). It may have waited for a processor in any function:
+ * one that would then count nevertheless would get time of the others.
+ */
 static void count_here(uint64_t frame, struct weight weight)
 {
 	uint64_t request_id = atomic_load_explicit(&words->request_id, memory_order_relaxed);
@@ -506,8 +547,10 @@ static void count_here(uint64_t frame, struct weight weight)
 		add(&area->unreadable, weight.samples);
 		return;
 	}
-	weight.cpu_ns = unseen_cpu_ns;
-	unseen_cpu_ns = 0;
+	if (!was_waiting()) {
+		weight.cpu_ns = unseen_cpu_ns;
+		unseen_cpu_ns = 0;
+	}
 	last.request_id = request_id;
 	last.node = add_stack(route, &parent);
 	count(last.node, weight);

@@ -129,7 +129,8 @@ impl ClockedPlace {
         let sample = (self.clock).interrupted(request, is_pending, time, || process.is_runnable());
         count(&place, sample, due);
         if !is_pending {
-            flag.set();
+            let time = process.time();
+            flag.set(time, monotonic_ns());
         }
     }
 }
