@@ -12,7 +12,7 @@ use std::{io, thread};
 use howdah_shm::{ProfileOrder, ProfiledPlace, Segment, Tick};
 use rustix::time::{ClockId, Timespec};
 
-use super::place::{Observation, PlaceClock, Sample};
+use super::place::{Observation, PlaceClock, Sample, patience};
 use crate::system::clock::monotonic_ns;
 use crate::system::process_activity::ProcessActivity;
 use crate::system::scheduling::run_on_wake;
@@ -20,6 +20,7 @@ use crate::system::scheduling::run_on_wake;
 /// Counts the samples that are due, until the profile ends.
 pub(super) struct ProfileClock {
     period_ns: u64,
+    patience: u32,
     end_ns: u64,
     ended: Arc<AtomicBool>,
     pools: Vec<ClockedPool>,
@@ -47,6 +48,7 @@ impl ProfileClock {
             period_ns: u64::try_from(order.period.as_nanos())
                 .unwrap_or(u64::MAX)
                 .max(1),
+            patience: patience(order.period),
             end_ns: order.end_ns,
             ended,
             pools: segments.map(ClockedPool::new).collect(),
@@ -70,7 +72,7 @@ impl ProfileClock {
             let due = 1 + monotonic_ns().saturating_sub(next_ns) / self.period_ns;
             next_ns = next_ns.saturating_add(due.saturating_mul(self.period_ns));
             for pool in &mut self.pools {
-                pool.tick(due);
+                pool.tick(due, self.patience);
             }
         }
     }
@@ -85,15 +87,15 @@ impl ClockedPool {
         Self { segment, places }
     }
 
-    fn tick(&mut self, due: u64) {
+    fn tick(&mut self, due: u64, patience: u32) {
         for (place, clocked) in self.segment.profiled().zip(&mut self.places) {
-            clocked.tick(self.segment.profiled_place(place), due);
+            clocked.tick(self.segment.profiled_place(place), due, patience);
         }
     }
 }
 
 impl ClockedPlace {
-    fn tick(&mut self, place: ProfiledPlace<'_>, due: u64) {
+    fn tick(&mut self, place: ProfiledPlace<'_>, due: u64, patience: u32) {
         let Some(id) = place.process() else {
             return;
         };
@@ -126,7 +128,8 @@ impl ClockedPlace {
             return;
         };
         let is_pending = flag.is_set();
-        let sample = (self.clock).interrupted(request, is_pending, time, || process.is_runnable());
+        let is_runnable = || process.is_runnable();
+        let sample = (self.clock).interrupted(request, is_pending, patience, time, is_runnable);
         count(&place, sample, due);
         if !is_pending {
             let time = process.time();

@@ -6,9 +6,9 @@ use std::time::Duration;
 /// Processor time that the sampling thread needs after it has reported its own time.
 const SAMPLER_REST: Duration = Duration::from_micros(50);
 
-/// Ticks without a reaction after which a process is looked at. Most processes react once they have a processor again,
+/// Time without a reaction after which a process is looked at. Most processes react once they have a processor again,
 /// and each look costs system calls.
-const PENDING_TICKS: u32 = 3;
+const PATIENCE: Duration = Duration::from_millis(3);
 
 /// The visible state of a process when a sample is due.
 #[derive(Debug, Clone, Copy)]
@@ -49,14 +49,21 @@ pub(super) struct PlaceClock {
     pending: u32,
 }
 
+/// Ticks of this period without a reaction after which a process is looked at.
+pub(super) fn patience(period: Duration) -> u32 {
+    let ticks = PATIENCE.as_nanos().div_ceil(period.as_nanos().max(1));
+    u32::try_from(ticks).unwrap_or(u32::MAX).max(1)
+}
+
 impl PlaceClock {
     /// For a process whose PHP takes its samples itself, and has a request. `is_pending`: it has not reacted to the last
-    /// interrupt yet: it computes or waits in C, or has no processor. Only then `time` and `is_runnable` are needed, which
-    /// cost system calls.
+    /// interrupt yet: it computes or waits in C, or has no processor. Only then, after `patience` ticks, `time` and
+    /// `is_runnable` are needed, which cost system calls.
     pub(super) fn interrupted(
         &mut self,
         request: u64,
         is_pending: bool,
+        patience: u32,
         time: impl FnOnce() -> Option<Duration>,
         is_runnable: impl FnOnce() -> bool,
     ) -> Sample {
@@ -68,11 +75,11 @@ impl PlaceClock {
             return Sample::Later;
         }
         self.pending = self.pending.saturating_add(1);
-        if self.pending < PENDING_TICKS {
+        if self.pending < patience {
             return Sample::Later;
         }
         let time = time();
-        if self.pending == PENDING_TICKS {
+        if self.pending == patience {
             self.time = time.unwrap_or_default();
             return Sample::Later;
         }
@@ -227,7 +234,7 @@ mod tests {
                 ))
             };
             let runnable = || runnable.expect("the state of the process is not needed");
-            clock.interrupted(request, is_pending, time, runnable)
+            clock.interrupted(request, is_pending, 3, time, runnable)
         };
         let (taken, pending) = (false, true);
         assert_eq!(tick(1, taken, None, None), Sample::Later);
@@ -258,6 +265,21 @@ mod tests {
             "it has no processor"
         );
         assert_eq!(tick(2, pending, Some(2600), None), Sample::Later);
+    }
+
+    #[test]
+    fn a_process_that_waits_is_looked_at_after_the_same_time_at_each_rate() {
+        let ticks = |micros| patience(Duration::from_micros(micros));
+        assert_eq!([1000, 2000, 3000, 4000, 4999].map(ticks), [3, 2, 1, 1, 1]);
+        let mut clock = PlaceClock::default();
+        let mut tick = |is_pending, runnable: Option<bool>| {
+            let runnable = || runnable.expect("the state of the process is not needed");
+            clock.interrupted(1, is_pending, 1, || Some(Duration::ZERO), runnable)
+        };
+        assert_eq!(tick(false, None), Sample::Later);
+        assert_eq!(tick(true, None), Sample::Later);
+        assert_eq!(tick(true, Some(false)), Sample::Now, "where it waits");
+        assert_eq!(tick(true, None), Sample::Same);
     }
 
     #[test]
