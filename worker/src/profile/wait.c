@@ -86,7 +86,13 @@ static const struct {
 	{"pipe_read", "read"},
 	{"pipe_write", "write"},
 	{"do_wait", "wait"},
-	{"lock", "flock"},
+	{"lock_inode", "flock"},
+	{"lock_file", "fcntl"},
+	{"semtimedop", "semaphore"},
+	{"wait_for_more_packets", "recv"},
+	{"wait_for_partner", "open"},
+	{"kernel_clone", "fork"},
+	{"lock", "lock"},
 };
 
 static int calls_file = -1, sleeps_file = -1;
