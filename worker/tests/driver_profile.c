@@ -50,7 +50,9 @@ static bool sleeps(struct howdah_worker *worker)
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)process(worker));
 	FILE *file = fopen(path, "re");
 	if (file) {
-		(void)fscanf(file, "%*d (%*[^)]) %c", &state);
+		if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1) {
+			state = 'R';
+		}
 		(void)fclose(file);
 	}
 	return state == 'S';
