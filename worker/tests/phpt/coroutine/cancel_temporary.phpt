@@ -1,5 +1,7 @@
 --TEST--
 Coroutines: code that is cancelled between two instructions frees the operands of the second one
+--INI--
+max_execution_time=0
 --FILE--
 <?php
 function text(): string
