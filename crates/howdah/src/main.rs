@@ -30,6 +30,7 @@ mod output;
 mod paths;
 mod php;
 mod php_executable;
+mod request_header;
 mod rights;
 mod server;
 mod startup;

@@ -280,15 +280,19 @@ mod tests {
         let address = listener.local_addr().expect("an address");
         let client = Client::new(address.to_string().parse().expect("an address"));
         let limit = Some(Duration::from_millis(50));
-        let error =
-            |result: Result<Reply, ClientError>| result.err().expect("an error").to_string();
+        let error = |result: Result<Reply, ClientError>| {
+            result
+                .map(|reply| reply.status)
+                .expect_err("an error")
+                .to_string()
+        };
         // The backlog of the listener accepts the connection.
         let silent = error(client.request("GET", "/", limit));
         assert!(
             silent.ends_with("did not respond: it sent nothing in time"),
             "{silent}"
         );
-        let closes = std::thread::spawn(move || {
+        let listens = std::thread::spawn(move || {
             for _ in 0..2 {
                 let (mut stream, _) = listener.accept().expect("a client");
                 // The first client has gone; the second one's request must be read, or the connection is reset.
@@ -300,6 +304,6 @@ mod tests {
             closed.ends_with("did not respond: it closed the connection"),
             "{closed}"
         );
-        closes.join().expect("no panic");
+        listens.join().expect("no panic");
     }
 }

@@ -21,7 +21,7 @@ pub(crate) use self::errors::parse;
 use self::limit_flags::LimitFlags;
 use self::value::{bounded, duration};
 use self::worker_flags::WorkerFlags;
-use crate::doctor::RequestHeader;
+use crate::request_header::RequestHeader;
 
 /// A PHP application server on the stock PHP of the distribution.
 ///

@@ -36,7 +36,6 @@ use crate::failure::Outcome;
 use crate::output::print;
 use crate::php::root_options::withheld_variables;
 use crate::php_executable::{executable, executables};
-pub(crate) use leaks::RequestHeader;
 use php::Php;
 use report::{Area, Level, PathRequirement, Report};
 

@@ -22,10 +22,10 @@ use self::caddyfile::Application;
 use self::compare::{Difference, Differences, Page};
 use self::leak::Leak;
 use self::run::Run;
-pub(crate) use self::target::RequestHeader;
 use self::target::{Scheme, Target, TargetError};
 use super::report::{Area, Finding, Level, Report};
 use crate::php_executable::executables;
+use crate::request_header::{RequestHeader, hide_values};
 use crate::rights::users;
 
 /// Why the check was not possible.
@@ -65,7 +65,7 @@ pub(super) fn check(
 ) {
     let result = check_workers(config, urls, headers, report);
     if let Err(error) = result {
-        let text = target::hide_values(headers, &error.to_string());
+        let text = hide_values(headers, &error.to_string());
         report.error(Area::Leaks, text, error.advice());
     }
 }
@@ -224,7 +224,7 @@ fn report_differences(
     let mut is_clean = true;
     let mut add = |what: &str, difference: String, advice: &str| {
         is_clean = false;
-        let difference = target::hide_values(run.headers, &difference);
+        let difference = hide_values(run.headers, &difference);
         let text = format!("{} depends on {what}: {difference}", target.url);
         report.error(Area::Leaks, text, advice);
     };
@@ -250,7 +250,7 @@ fn report_status(run: &Run<'_>, target: &Target, page: &Page, report: &mut Repor
     let Some(failure) = status::failure(page) else {
         return true;
     };
-    let text = target::hide_values(run.headers, &failure.text);
+    let text = hide_values(run.headers, &failure.text);
     report.findings.push(Finding {
         area: Area::Leaks,
         level: failure.level,

@@ -6,7 +6,8 @@ use super::compare::{NewServers, Page, Visits};
 use super::leak::Leak;
 use super::response::Response;
 use super::server::TestServer;
-use super::target::{RequestHeader, Target};
+use super::target::Target;
+use crate::request_header::RequestHeader;
 
 /// Consecutive requests of a page for which a difference is to be confirmed: each of a few random lines shows up.
 const CONSECUTIVE: usize = 12;

@@ -16,7 +16,8 @@ use serde_json::Value;
 use super::caddyfile::{Application, BRACE, Mode};
 use super::leak::Leak;
 use super::response::Response;
-use super::target::{RequestHeader, Target};
+use super::target::Target;
+use crate::request_header::RequestHeader;
 
 /// How long a server may take to boot its application.
 const START_LIMIT: Duration = Duration::from_secs(60);
