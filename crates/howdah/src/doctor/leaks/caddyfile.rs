@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use howdah_config::model::{
-    Ini, LeakDetection, OptionKind, OptionValue, User, WORKER_OPTIONS, WorkerOption, WorkerOptions,
+    Ini, LeakDetection, LimitBlocks, LimitValue, OptionKind, OptionValue, POOL_LIMITS, PoolLimits,
+    User, WORKER_OPTIONS, WorkerOption, WorkerOptions,
 };
 
 /// A variable with `{`: the text `{$` would be replaced before the file is read.
@@ -21,7 +22,7 @@ pub(super) struct Application {
     pub(super) ini: Ini,
     pub(super) worker_ini: Ini,
     pub(super) worker: WorkerOptions,
-    pub(super) rollback: Option<bool>,
+    pub(super) limits: PoolLimits,
     pub(super) user: Option<User>,
     pub(super) php_user: Option<User>,
     pub(super) clear_env: bool,
@@ -105,9 +106,7 @@ impl Application {
         if let Some(user) = &self.php_user {
             text.line(&format!("user {user}"));
         }
-        if self.rollback == Some(false) {
-            text.line("rollback off");
-        }
+        self.switches(text);
         text.ini(&self.worker_ini);
         let taken =
             |option: &&WorkerOption| !option.needs_concurrency && !OWN.contains(&option.name);
@@ -128,6 +127,21 @@ impl Application {
             Mode::Isolated => text.line("isolation request"),
         }
         text.close();
+    }
+
+    /// Limits that are switches. The others replace workers or end requests.
+    fn switches(&self, text: &mut Text) {
+        let defaults = PoolLimits::default();
+        for limit in POOL_LIMITS {
+            let value = (limit.get)(&self.limits);
+            if let LimitValue::Switch(is_on) = value
+                && limit.blocks != LimitBlocks::Global
+                && value != (limit.get)(&defaults)
+            {
+                let value = if is_on { "on" } else { "off" };
+                text.line(&format!("{} {value}", limit.name));
+            }
+        }
     }
 }
 

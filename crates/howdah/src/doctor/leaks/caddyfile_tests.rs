@@ -11,7 +11,7 @@ fn application() -> Application {
         ini: Ini::default(),
         worker_ini: Ini::default(),
         worker: WorkerOptions::default(),
-        rollback: None,
+        limits: PoolLimits::default(),
         user: None,
         php_user: None,
         clear_env: false,
@@ -62,7 +62,8 @@ fn the_options_of_the_worker_are_taken_over() {
         ],
         in_header: false,
     });
-    application.rollback = Some(false);
+    application.limits.rollback = false;
+    application.limits.no_new_privs = true;
     application.clear_env = true;
     application.ini.php_ini = vec![("error_log".into(), "a b {path} `c`".into())];
     application.worker_ini.php_admin_ini = vec![("open_basedir".into(), "/srv:/tmp".into())];
@@ -74,7 +75,8 @@ fn the_options_of_the_worker_are_taken_over() {
     assert_eq!(pool.options.env, application.worker.env);
     assert_eq!(pool.options.keep, application.worker.keep);
     assert_eq!(pool.options.warm, application.worker.warm);
-    assert_eq!(pool.settings.limits.rollback, Some(false));
+    let limits = pool.settings.limits.over(&PoolLimits::default());
+    assert_eq!(limits, application.limits);
     assert_eq!(pool.settings.ini, application.worker_ini);
     assert_eq!(config.global.php.ini, application.ini);
     assert!(config.global.php.environment.clear);

@@ -112,7 +112,7 @@ fn application(config: &Config, pool: &WorkerPool, php: PathBuf) -> Application 
         ini: settings.ini.clone(),
         worker_ini: pool.settings.ini.clone(),
         worker: pool.options.clone(),
-        rollback: pool.settings.limits.rollback,
+        limits: pool.settings.limits.over(&settings.limits),
         user: is_root().then(|| config.global.user.clone().unwrap_or_else(root_user)),
         php_user: user(pool.settings.user.as_ref().or(settings.user.as_ref())),
         clear_env: settings.environment.clear,
