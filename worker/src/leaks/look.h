@@ -424,6 +424,9 @@ void howdah_leak_place_of(
 bool howdah_leak_name_is_of_client(
 	const struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, const char *name, size_t size);
 
+/* Whether AllowLeak is among the attributes of a class or property; NULL: it has none. */
+bool howdah_leak_has_attribute(HashTable *attributes);
+
 /* Returns a short text of the value, without secrets. */
 void howdah_leak_render(const struct howdah_leak_look *look, const struct howdah_leak_change *change, const char *path,
 	char text[HOWDAH_LEAK_VALUE_MAX]);
@@ -495,6 +498,8 @@ void howdah_leak_judge(const struct howdah_leak_look *look, const struct howdah_
 void howdah_leak_report_init(const char *allow, size_t size);
 /* By the application, by its framework or by a pattern. */
 bool howdah_leak_is_allowed(const struct howdah_leak_finding *finding);
+/* The same of a declared property, whatever it contains. */
+bool howdah_leak_is_allowed_property(const zend_property_info *property);
 /* Logs the finding, unless it is allowed or was logged before. */
 void howdah_leak_report(const struct howdah_leak_finding *finding);
 /* The number of findings that this worker has reported. */

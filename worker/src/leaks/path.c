@@ -250,7 +250,7 @@ static void set_file(struct howdah_leak_place *place, const zend_string *file)
 	snprintf(place->file, sizeof(place->file), "%s", ZSTR_VAL(file));
 }
 
-static bool is_allowed(HashTable *attributes)
+bool howdah_leak_has_attribute(HashTable *attributes)
 {
 	static const char attribute[] = "howdah\\allowleak";
 	return attributes && zend_get_attribute_str(attributes, attribute, sizeof(attribute) - 1);
@@ -313,7 +313,8 @@ static void declare_property(struct howdah_leak_place *place, const struct howda
 {
 	const zend_property_info *property = property_of(from);
 	const zend_class_entry *ce = declaring_class(from);
-	place->allowed = (property && is_allowed(property->attributes)) || is_allowed(ce->attributes);
+	place->allowed =
+		(property && howdah_leak_has_attribute(property->attributes)) || howdah_leak_has_attribute(ce->attributes);
 	place->is_reset = from->edge == HOWDAH_EDGE_PROPERTY && is_reset_by_symfony(from->ce);
 	if (ce->type != ZEND_USER_CLASS) {
 		return;
@@ -415,7 +416,7 @@ void howdah_leak_place_of(
 	}
 	if (change->from.edge == HOWDAH_EDGE_LIVE) {
 		declare_live(look, place, change->from.ce);
-		place->allowed |= is_allowed(change->from.ce->attributes);
+		place->allowed |= howdah_leak_has_attribute(change->from.ce->attributes);
 	}
 	put_path(&(struct writer){.text = place->path, .capacity = sizeof(place->path)}, steps, count);
 	put_path(

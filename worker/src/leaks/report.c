@@ -96,23 +96,38 @@ static bool has_octane(void)
 	return zend_hash_str_exists(EG(class_table), ZEND_STRL("laravel\\octane\\worker"));
 }
 
-bool howdah_leak_is_allowed(const struct howdah_leak_finding *finding)
+static bool is_known(const char *member)
 {
-	const char *member = finding->place.member;
-	if (finding->place.allowed || matches_any(known, sizeof(known) / sizeof(known[0]), member)) {
-		return true;
-	}
-	if (matches_any(known_with_octane, sizeof(known_with_octane) / sizeof(known_with_octane[0]), member) &&
-		has_octane()) {
-		return true;
-	}
+	return matches_any(known, sizeof(known) / sizeof(known[0]), member) ||
+		   (matches_any(known_with_octane, sizeof(known_with_octane) / sizeof(known_with_octane[0]), member) &&
+			   has_octane());
+}
+
+static bool has_pattern(const char *text)
+{
 	for (const char *at = patterns; at && at < patterns + patterns_size; at += strlen(at) + 1) {
-		if (matches(at, finding->place.member) || matches(at, finding->place.path) ||
-			matches(at, howdah_leak_kind_name(finding->kind))) {
+		if (matches(at, text)) {
 			return true;
 		}
 	}
 	return false;
+}
+
+bool howdah_leak_is_allowed(const struct howdah_leak_finding *finding)
+{
+	const struct howdah_leak_place *place = &finding->place;
+	return place->allowed || is_known(place->member) || has_pattern(place->member) || has_pattern(place->path) ||
+		   has_pattern(howdah_leak_kind_name(finding->kind));
+}
+
+bool howdah_leak_is_allowed_property(const zend_property_info *property)
+{
+	char member[HOWDAH_LEAK_MEMBER_MAX];
+	const char *class_name, *name;
+	zend_unmangle_property_name(property->name, &class_name, &name);
+	snprintf(member, sizeof(member), "%s::$%s", ZSTR_VAL(property->ce->name), name);
+	return is_known(member) || has_pattern(member) || howdah_leak_has_attribute(property->attributes) ||
+		   howdah_leak_has_attribute(property->ce->attributes);
 }
 
 /* The start of the last member in a path: what is in brackets is the name of a key. */

@@ -112,15 +112,6 @@ static uint64_t scan_closure(struct scan *scan, zend_object *object, int depth)
 	return content;
 }
 
-/* A constraint validator of Symfony keeps its last context. It is created when a request first needs it, and stays. */
-static bool is_last_validation(const zend_property_info *property)
-{
-	static const char mangled[] = "\0*\0context";
-	return property &&
-		   zend_string_equals_literal(property->ce->name, "Symfony\\Component\\Validator\\ConstraintValidator") &&
-		   zend_string_equals_cstr(property->name, mangled, sizeof(mangled) - 1);
-}
-
 /*
  * What an object of an extension holds: elements of an ArrayIterator, variables of a suspended generator or Fiber. Only
  * searched for input: two objects with equal content may list it differently.
@@ -207,7 +198,9 @@ static uint64_t scan_properties(struct scan *scan, zend_object *object, uint64_t
 	struct howdah_leak_step step = {.container = howdah_leak_object_key(object),
 		.from = {.edge = HOWDAH_EDGE_PROPERTY, .kind = HOWDAH_LEAK_OBJECT_PROPERTY, .ce = object->ce}};
 	for (int i = 0; i < object->ce->default_properties_count; i++) {
-		if (!is_last_validation(object->ce->properties_info_table[i])) {
+		const zend_property_info *property = object->ce->properties_info_table[i];
+		/* A service that a request creates may have the session, which the next request replaces. */
+		if (!property || !howdah_leak_is_allowed_property(property)) {
 			step.from.index = (zend_ulong)i;
 			step.slot.key = howdah_leak_mix(step.container, (uint64_t)i + 1);
 			content = howdah_leak_mix(content, scan_slot(scan, step, &object->properties_table[i], depth + 1));
