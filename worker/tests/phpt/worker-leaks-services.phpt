@@ -45,6 +45,11 @@ class Account
     public static array $names = ['robin', 'jasmin'];
 }
 
+class Session
+{
+    public ?string $last = null;
+}
+
 $container = new Container();
 $more = new Container();
 $bag = new Bag();
@@ -62,6 +67,8 @@ $actions = [
         $_SESSION = ['name' => $_COOKIE['name'] === 'a' ? 'alice-from-session' : 'robert-from-session'];
         Account::$first ??= ['user' => $_SESSION['name']];
     },
+    /* No leak: it is allowed, also where a container holds it. */
+    'allowed' => fn () => $more->get(Session::class)->last = $_GET['user'],
     /* No leak: each request overwrites it. */
     'nested' => fn () => Account::$last = ['user' => ['name' => $_GET['user']]],
     /* Its key was there, and the code has the value. */
@@ -77,6 +84,7 @@ while (frankenphp_handle_request(function () use ($actions) {
 worker {ROOT}/test.php
 option keep 1023
 option detect_leaks_sample 1
+leak-allow Session::$last
 show log
 var REQUEST_URI /login
 var QUERY_STRING do=login&user=alice-smith
@@ -131,6 +139,13 @@ run
 run
 run
 wait-log "uri":"/lines"
+var REQUEST_URI /allowed
+var QUERY_STRING do=allowed&user=henry-smith
+run
+var REQUEST_URI /plain
+var QUERY_STRING
+run
+run
 var REQUEST_URI /nested
 var QUERY_STRING do=nested&user=erika-smith
 run
