@@ -140,7 +140,7 @@ const PANELS: [(&str, &[&str]); 4] = [
             "cell('Upstreams', '127.0.0.1:9', 'Failures') === '1'",
             "/^[12] of 4$/.test(cell('Coroutines', 'app', 'Requests in hand'))",
             "cell('Coroutines', 'app', 'State') === 'concurrent'",
-            "time(cell('Coroutines', 'app', 'Longest loop lag')) >= 200",
+            "time(cell('Coroutines', 'app', 'Longest loop lag')) >= 150",
             "fact('Last reload') === 'accepted'",
         ],
     ),
@@ -149,7 +149,7 @@ const PANELS: [(&str, &[&str]); 4] = [
         &[
             "/^[\\d.]+ [KM]iB$/.test(cell('Workers', 'app', 'Memory'))",
             "/^[\\d.]+ [KM]iB$/.test(cell('Workers', 'php', 'Memory'))",
-            "time(cell('Workers', 'app', 'Loop lag')) >= 200",
+            "time(cell('Workers', 'app', 'Loop lag')) >= 150",
             "cell('Workers', 'php', 'Loop lag') === '–'",
         ],
     ),
