@@ -23,7 +23,7 @@ function handle(): void
             clearstatcache();
         }
     } else {
-        $end = hrtime(true) + 200_000_000;
+        $end = hrtime(true) + 250_000_000;
         while (hrtime(true) < $end) {
         }
     }
@@ -140,7 +140,7 @@ const PANELS: [(&str, &[&str]); 4] = [
             "cell('Upstreams', '127.0.0.1:9', 'Failures') === '1'",
             "/^[12] of 4$/.test(cell('Coroutines', 'app', 'Requests in hand'))",
             "cell('Coroutines', 'app', 'State') === 'concurrent'",
-            "time(cell('Coroutines', 'app', 'Longest loop lag')) >= 150",
+            "time(cell('Coroutines', 'app', 'Longest loop lag')) >= 200",
             "fact('Last reload') === 'accepted'",
         ],
     ),
@@ -149,7 +149,7 @@ const PANELS: [(&str, &[&str]); 4] = [
         &[
             "/^[\\d.]+ [KM]iB$/.test(cell('Workers', 'app', 'Memory'))",
             "/^[\\d.]+ [KM]iB$/.test(cell('Workers', 'php', 'Memory'))",
-            "time(cell('Workers', 'app', 'Loop lag')) >= 150",
+            "time(cell('Workers', 'app', 'Loop lag')) >= 200",
             "cell('Workers', 'php', 'Loop lag') === '–'",
         ],
     ),
