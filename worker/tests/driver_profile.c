@@ -5,13 +5,14 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "howdah_slices.h"
 
 #define PROFILE 7u           /* its number */
 #define LIMIT_NS 60000000000 /* longer than any test */
@@ -110,23 +111,10 @@ static bool is_same(struct howdah_worker *worker)
 	return quiet > 1;
 }
 
-/* As the clock of the front: other threads that wake at the same time do not decide when the samples are due. */
-static void run_on_wake(void)
-{
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t slice_ns, deadline, period;
-	} attributes = {.size = sizeof(attributes), .policy = SCHED_OTHER, .slice_ns = 100000};
-	(void)syscall(SYS_sched_setattr, 0, &attributes, 0);
-}
-
 /* Counts a sample at each tick with a request, and wakes the worker for it unless PHP reacts to interrupts, or waits. */
 static void *tick(void *argument)
 {
-	run_on_wake();
+	howdah_request_short_slices(); /* as the clock of the front: other threads that wake do not delay the samples */
 	const struct front *front = argument;
 	struct howdah_worker *worker = words(front);
 	struct timespec period = {.tv_nsec = 1000l * (long)atomic_load(&worker->profile_period_us)};

@@ -16,14 +16,13 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "howdah_slices.h"
 #include "howdah_vars.h"
 #include "php/compat.h"
 #include "php/frames.h"
@@ -34,7 +33,6 @@
 #include "request/wait.h"
 
 #define STACK_SIZE (64 * 1024)
-#define SLICE_NS 100000 /* the smallest possible size */
 
 static struct howdah_trace trace;
 static struct howdah_worker *words;
@@ -92,26 +90,9 @@ static void sleep_until_requested(uint32_t seen)
 	syscall(SYS_futex, &words->sample, FUTEX_WAIT_BITSET, seen, end_ns ? &end : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
-/*
- * Makes the kernel give this thread a processor soon after it wakes, since it needs one for some microseconds: a short
- * slice, which needs no privilege. Not available before kernel 6.12.
- */
-static void request_short_slices(void)
-{
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t slice_ns, deadline, period;
-	} attributes = {.size = sizeof(attributes), .policy = SCHED_OTHER, .slice_ns = SLICE_NS};
-	attributes.nice = getpriority(PRIO_PROCESS, 0);
-	(void)syscall(SYS_sched_setattr, 0, &attributes, 0);
-}
-
 static void *run(void *argument)
 {
-	request_short_slices();
+	howdah_request_short_slices();
 	uint32_t seen = atomic_load_explicit(&words->sample, memory_order_acquire);
 	for (;;) {
 		sleep_until_requested(seen);
