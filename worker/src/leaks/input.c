@@ -124,14 +124,14 @@ static void add_input(struct howdah_leak_input *input, const zval *value, int de
 	}
 }
 
-void howdah_leak_input_add_session(struct howdah_leak_input *input, const zval *value, int depth)
+static void add_session(struct howdah_leak_input *input, const zval *value, int depth)
 {
 	ZVAL_DEREF(value);
 	if (Z_TYPE_P(value) == IS_ARRAY && depth < 4) {
 		zval *element;
 		ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(value), element)
 		{
-			howdah_leak_input_add_session(input, element, depth + 1);
+			add_session(input, element, depth + 1);
 		}
 		ZEND_HASH_FOREACH_END();
 	} else if (Z_TYPE_P(value) == IS_STRING) {
@@ -140,6 +140,11 @@ void howdah_leak_input_add_session(struct howdah_leak_input *input, const zval *
 		char number[24];
 		add_value(input, number, (size_t)snprintf(number, sizeof(number), ZEND_LONG_FMT, Z_LVAL_P(value)));
 	}
+}
+
+void howdah_leak_input_add_session(struct howdah_leak_input *input, const zval *variables)
+{
+	add_session(input, variables, 0);
 }
 
 /* What follows the scheme, such as a token after `Bearer`. */

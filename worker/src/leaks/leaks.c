@@ -64,7 +64,7 @@ void howdah_leaks_begin(void)
 void howdah_leaks_session_ends(const zval *variables)
 {
 	if (has_before) {
-		howdah_leak_input_add_session(&input, variables, 0);
+		howdah_leak_input_add_session(&input, variables);
 	}
 }
 

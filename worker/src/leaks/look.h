@@ -323,8 +323,8 @@ struct howdah_leak_input {
 
 /* The request begins: notes values of its body, which is gone when it ends. */
 void howdah_leak_input_begin(struct howdah_leak_input *input, const char *body, size_t size);
-/* The session is about to end: adds its values, which identify its user. The variables have depth 0. */
-void howdah_leak_input_add_session(struct howdah_leak_input *input, const zval *value, int depth);
+/* The session is about to end: adds its values, which identify its user. */
+void howdah_leak_input_add_session(struct howdah_leak_input *input, const zval *variables);
 /* The request has ended: adds what its superglobals contain. */
 void howdah_leak_input_collect(struct howdah_leak_input *input, const char *method, const char *uri);
 bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value);
@@ -349,7 +349,7 @@ bool howdah_leak_is_container(const zval *value);
 uint64_t howdah_leak_date_fingerprint(const zend_object *object, double near);
 /* The same of an interval or a period, which only code can change in place; 0: it is neither. */
 uint64_t howdah_leak_interval_fingerprint(const zend_object *object);
-/* The same of an interval of whole days; 0: it is none. Others are often the time since something happened. */
+/* The same for an interval of whole days; 0: it is something else. Others are often the time since something happened. */
 uint64_t howdah_leak_days_fingerprint(const zend_object *object);
 /* Writes the date, time zone, interval or period as text. */
 void howdah_leak_date_text(const zend_object *object, char *text, size_t size);

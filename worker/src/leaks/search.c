@@ -145,8 +145,8 @@ static void scan_inner(struct scan *scan, zend_object *object, int depth)
 }
 
 /*
- * Whether an element of the searched array is no part of the change: an array or object that was in it has a slot of its
- * own, and a scalar was there with the same value.
+ * Whether an element of the searched array does not belong to the change: an array or object that was in it has its own
+ * slot, and a scalar was there with the same value.
  */
 static bool is_old_element(const struct scan *scan, uint64_t array, uint64_t number, const zend_string *key,
 	zend_ulong index, const zval *element)
@@ -284,7 +284,7 @@ uint64_t howdah_leak_search_change(const struct howdah_leak_look *look, const st
 		/* Without a new element the keys are most likely those that were there. */
 		search.names_from = grew || !is_array ? change->count_before : UINT64_MAX;
 		uint64_t scanned = search_value(&search, held);
-		content = is_array || Z_TYPE_P(change->value) != IS_OBJECT ? content : scanned;
+		content = Z_TYPE_P(change->value) == IS_OBJECT ? scanned : content;
 	}
 	/* The last ones: those before them were there. */
 	size_t first = change->inside_count > INSIDE_MAX ? change->inside_count - INSIDE_MAX : 0;

@@ -185,7 +185,7 @@ static size_t separator_at(const char *text, size_t size, size_t at)
 	}
 }
 
-/* Whether a name that suggests a secret ends there. A file with the number of a line is none. */
+/* Whether a name that suggests a secret ends there. The name of a PHP file before the number of a line does not count. */
 static bool is_secret_before(const char *text, size_t end)
 {
 	if (text[end] != '>') {

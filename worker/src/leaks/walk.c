@@ -328,17 +328,17 @@ static bool count_elements(zend_object *object, uint64_t *count)
 	zend_function *method = zend_hash_str_find_ptr(&object->ce->function_table, ZEND_STRL("count"));
 	const zend_module_entry *module = ce->type == ZEND_INTERNAL_CLASS ? ce->info.internal.module : NULL;
 	bool is_container = module && (strcmp(module->name, "SPL") == 0 || strcmp(module->name, "Core") == 0);
+	if (!is_container || !method || method->type != ZEND_INTERNAL_FUNCTION) {
+		return false;
+	}
 	zend_long elements;
-	if (is_container && is_storage && method && method->type == ZEND_INTERNAL_FUNCTION) {
+	if (is_storage) {
 		zval result; /* it has no such handler; the collector lists objects and their data */
 		if (!howdah_leak_call(method, object, &result, 0, NULL) || Z_TYPE(result) != IS_LONG) {
 			return false;
 		}
-		*count = (uint64_t)Z_LVAL(result);
-		return true;
-	}
-	if (!is_container || !method || method->type != ZEND_INTERNAL_FUNCTION ||
-		object->handlers->count_elements(object, &elements) != SUCCESS) {
+		elements = Z_LVAL(result);
+	} else if (object->handlers->count_elements(object, &elements) != SUCCESS) {
 		return false;
 	}
 	*count = (uint64_t)elements;

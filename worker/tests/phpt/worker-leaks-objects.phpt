@@ -65,7 +65,7 @@ $actions = [
     'moved' => fn () => $service->start->modify('+1 day'),
     'replaced' => fn () => $service->born = new DateTimeImmutable('@' . ++$GLOBALS['seconds']),
     'zone' => fn () => $service->place = $service->zone(),
-    /* Random numbers would at times be the same twice, which is no change. */
+    /* Random numbers would sometimes repeat, and the value would not change. */
     'card' => fn () => $service->shown = '4111-1111-1111-' . (str_ends_with($service->shown, '1234') ? '5678' : '1234'),
     'token' => fn () => $service->header = 'QWxhZGRpbjpvcGVu' . (str_ends_with($service->header, '12') ? '56' : '12'),
     'request' => fn () => $service->last ??= $_SERVER,

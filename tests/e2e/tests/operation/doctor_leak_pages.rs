@@ -54,7 +54,7 @@ fn a_page_that_is_not_served_is_an_error() {
     for (page, text) in [
         ("/cart", "has status 302: it redirects to /login"),
         ("/broken", "has status 500: the application fails"),
-        ("/typo", "has status 404: there is no such page"),
+        ("/typo", "has status 404: the page does not exist"),
     ] {
         let (code, found, report) = check(&app, &["--leaks", "/", page]);
         assert_eq!(code, Some(1), "{report:#}");

@@ -245,7 +245,7 @@ fn report_differences(
     is_clean
 }
 
-/// Reports responses without the page; returns whether there are none.
+/// Reports responses that do not have the page; returns whether all have it.
 fn report_status(run: &Run<'_>, target: &Target, page: &Page, report: &mut Report) -> bool {
     let Some(failure) = status::failure(page) else {
         return true;

@@ -182,7 +182,7 @@ fn request(target: &Target, headers: &[RequestHeader]) -> Vec<u8> {
     request
 }
 
-/// The text of a log record, or of a line that is none.
+/// The message of a log record, or the text of any other line.
 fn message(record: &Value) -> &str {
     let text = record.as_str().or_else(|| record["msg"].as_str());
     text.unwrap_or_default()

@@ -51,7 +51,7 @@ fn cause(response: &Response) -> (String, &'static str) {
             "send what it requires, such as `--header 'Cookie: NAME=VALUE'` or `--header 'Authorization: …'`",
         ),
         (404 | 410, _) => (
-            "there is no such page".into(),
+            "the page does not exist".into(),
             "correct the path, and give the whole URL if the host matters; directives of sites, such as rewrites, are \
              not applied",
         ),
@@ -101,7 +101,7 @@ mod tests {
         let advice = failure(&redirect).expect("one").advice;
         assert!(advice.contains("--header 'Cookie: "), "{advice}");
         let missing = page([404; 5], None);
-        let text = "has status 404: there is no such page";
+        let text = "has status 404: the page does not exist";
         assert_eq!(found(&missing), error(text));
         let broken = page([500, 500, 502, 500, 500], None);
         let text = "has status 500, 502: the application fails";
